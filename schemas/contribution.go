@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// ContribUser holds the contributions of one (user, period) to a slice of event time.
+// ContribUser holds what one (user, period) contributes to a slice of event time.
 type ContribUser struct {
 	ID      accounts.ID
 	Period  int64
@@ -26,10 +26,10 @@ type KeyCount struct {
 	N   uint32
 }
 
-// RecordValue is a record that a sum may include.
+// RecordValue is a record, or several records with the same bytes, that a sum may include.
 type RecordValue struct {
 	Key   uint32 // index of the label
-	N     uint32 // number of records with the same bytes
+	N     uint32 // number of such records
 	Value int64
 	ID    RecordID
 }
@@ -46,23 +46,23 @@ func CompareUsers(a, b *ContribUser) int {
 	return cmp.Compare(a.Period, b.Period)
 }
 
-// UserMemory is reusable memory for the users of batches. The zero value is ready for use. Not for
-// concurrent use.
+// UserMemory is reusable memory for the decoded users of batches. The zero value is ready for use.
+// It is not safe for concurrent use.
 type UserMemory struct {
 	users   []ContribUser
 	entries []KeyCount
 }
 
-// Reset reclaims all memory handed out since the last Reset.
+// Reset reclaims all memory handed out since the previous Reset.
 func (m *UserMemory) Reset() {
 	poison.Fill(m.users, ContribUser{Period: -1})
 	poison.Fill(m.entries, KeyCount{Key: math.MaxUint32})
 	m.users, m.entries = m.users[:0], m.entries[:0]
 }
 
-// piece extends s by n items, which keep their old values, and returns them. If s is full, it gets
-// new memory and earlier pieces stay in the old one.
-func piece[T any](s *[]T, n int) []T {
+// extend lengthens s by n items, whose contents are left over from earlier uses, and returns those
+// items. If the capacity is too small, s gets new memory; earlier results keep theirs.
+func extend[T any](s *[]T, n int) []T {
 	if cap(*s)-len(*s) < n {
 		*s = make([]T, 0, max(n, 2*cap(*s)))
 	}
@@ -71,8 +71,8 @@ func piece[T any](s *[]T, n int) []T {
 	return (*s)[from : from+n : from+n]
 }
 
-// users moves the users of a batch; sorted requires users, entries and records in strictly
-// ascending order.
+// users encodes or decodes the users of a batch. If sorted is set, users, entries and records must
+// be in strictly ascending order.
 func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted bool) {
 	entries := 0
 	for i := range *users {
@@ -82,11 +82,11 @@ func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted boo
 	entries = w.length(entries, 2, "entries")
 	row := userRow{labels: labels, sorted: sorted}
 	if w.reading {
-		*users, row.free = piece(&m.users, n), piece(&m.entries, entries)
+		*users, row.free = extend(&m.users, n), extend(&m.entries, entries)
 		clear(*users)
 	}
 	dst := w.out
-	var before *ContribUser
+	var previous *ContribUser
 	for i := range *users {
 		u := &(*users)[i]
 		if w.reading {
@@ -95,25 +95,26 @@ func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted boo
 		} else {
 			dst = row.append(dst, u, 0, nil)
 		}
-		row.check(w, before, u)
-		before = u
+		row.check(w, previous, u)
+		previous = u
 	}
 	w.out = dst
 	row.end(w)
 }
 
-// userRow encodes users one after the other: an id, a head, the period if it differs from the
-// previous user's, the bytes of the form, entries, and records if the head announces them.
+// userRow encodes and decodes users one after another. A user consists of an id, a head, the period
+// if it differs from the previous user's, the bytes that belong to the form, the entries, and the
+// records if the head announces any.
 type userRow struct {
 	labels   int  // number of labels in the dictionary
 	sorted   bool // users, entries and records are strictly ascending
-	formBits int  // number of bits for the form in a head
+	formBits int  // number of bits in a head that hold the form
 	period   int64
 	free     []KeyCount // reading: memory for the entries of the remaining users
 	records  bool       // reading: the user has records
 }
 
-// append writes a user.
+// append appends the encoding of a user to dst.
 func (r *userRow) append(dst []byte, u *ContribUser, form uint64, formBytes []byte) []byte {
 	head := uint64(len(u.Entries)) << 1
 	if len(u.Records) > 0 {
@@ -146,7 +147,7 @@ func (r *userRow) append(dst []byte, u *ContribUser, form uint64, formBytes []by
 	return dst
 }
 
-// readHead reads the fields of a user before the bytes of the form.
+// readHead reads the fields of a user that precede the bytes of the form.
 func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
 	copy(u.ID[:], w.next(len(u.ID), "user"))
 	head := w.readUint(math.MaxUint64, "user head")
@@ -186,9 +187,10 @@ func (r *userRow) readEvents(w *wire, u *ContribUser) {
 	}
 }
 
-// check requires that users, entries and records are in order; before may be nil.
-func (r *userRow) check(w *wire, before, u *ContribUser) {
-	if r.sorted && before != nil && CompareUsers(before, u) >= 0 {
+// check records a fault if u does not follow the previous user, which may be nil, or if u's entries
+// or records are out of order.
+func (r *userRow) check(w *wire, previous, u *ContribUser) {
+	if r.sorted && previous != nil && CompareUsers(previous, u) >= 0 {
 		w.fail("users out of order")
 	}
 	for i, e := range u.Entries {
@@ -204,5 +206,5 @@ func (r *userRow) check(w *wire, before, u *ContribUser) {
 	}
 }
 
-// end checks, after the last user, that all announced entries were read.
+// end checks, after the last user, that all announced entries were used.
 func (r *userRow) end(w *wire) { w.check(len(r.free) == 0, "fewer entries than announced") }

@@ -2,8 +2,8 @@ package schemas
 
 import "fmt"
 
-// Control is a record of the control log. It is up to readers, not the codec, to ignore a record
-// whose epoch is not the last EPOCH before it.
+// Control is a record of the control log. The codec accepts a record of any epoch: readers must
+// ignore a record whose epoch is not the last EPOCH before it.
 type Control struct {
 	Back       int64 // offset at which a reader that starts at this record must begin
 	BackEpoch  int64 // offset of the last EPOCH before Back, or −1
@@ -11,48 +11,48 @@ type Control struct {
 	Body       ControlBody
 }
 
-// ControlBody is *Header, *Generation, *Run, *Reader, *Epoch, *Passed, *Close, *Settled, *Lost,
-// *Drain, *End, *Stop, *Recover or *Forget.
+// ControlBody is one of *Header, *Generation, *Run, *Reader, *Epoch, *Passed, *Close, *Settled,
+// *Lost, *Drain, *End, *Stop, *Recover or *Forget.
 type ControlBody interface {
 	controlKind() Kind
-	layout(w *wire) // moves the fields after Back, BackEpoch and Generation
+	layout(w *wire) // encodes or decodes the fields after Back, BackEpoch and Generation
 }
 
-// Run announces a run, or a change, before it reads anything. The run's number is the record's
-// offset, so a slow start cannot change the order of runs.
+// Run announces a run or a change. It is written before the run or change reads anything. The
+// record's offset is the run's number, so a slow start cannot change the order of runs.
 type Run struct {
 	ID [16]byte // random
 }
 
-// Epoch begins an epoch of a run; the epoch's number is the record's offset. It counts unless a run
-// with a greater number already has an epoch.
+// Epoch begins an epoch of a run. The record's offset is the epoch's number. The record is void if
+// a run with a greater number already has an epoch.
 type Epoch struct {
 	RunID    [16]byte // random id of the run
 	Run      int64    // the run's number
-	Settled  uint64   // last turn that was settled, as were all before it, when the epoch began
-	Host     string   // host of the run, for people
-	Began    int64    // start of the epoch in Unix milliseconds, for people
+	Settled  uint64   // when the epoch began, every turn up to this one was settled
+	Host     string   // host of the run, for human readers
+	Began    int64    // start of the epoch in Unix milliseconds, for human readers
 	Cluster  string   // id of the Kafka cluster; "" if unknown
 	EventsID [16]byte // id of the events topic; zero if unknown
 }
 
-// Stop ends all runs until a Recover: the control log contradicts the ledger or itself. It counts
-// only if its epoch is the last EPOCH before it: the findings of a superseded run do not concern
-// its successor.
+// Stop ends all runs, and none can start until a Recover, because the control log contradicts the
+// ledger or itself. A Stop is valid only if its epoch is the last EPOCH before it, so a superseded
+// run cannot stop its successor.
 type Stop struct {
 	Epoch  int64
 	Turn   uint64
-	Reason string // for the trusted side: no user, key or count; at most 64 KiB
+	Reason string // for the trusted side; contains no user, key or count; at most 64 KiB
 }
 
-// Recover lifts the Stop that an operator has examined, and no other.
+// Recover lifts one Stop, which an operator has examined.
 type Recover struct {
 	By   string // the operator's name; at most 64 KiB
 	Stop int64  // offset of the STOP
 }
 
 // Forget records that a user was removed from the ledger as of a settled turn. It does not name the
-// user and affects no reader: the ledger has the user's mark.
+// user and affects no reader; the ledger contains the user's mark.
 type Forget struct {
 	Epoch   int64
 	Turn    uint64

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Close fixes the end of a turn, and so the records that belong to it, for every later run.
+// Close fixes the end of a turn for every later run, and thereby which records belong to the turn.
 type Close struct {
 	Epoch         int64
 	Turn          uint64
@@ -23,14 +23,14 @@ type Cut struct {
 	AppendTime  int64 // largest append time before Restart, Unix milliseconds
 	LeaderEpoch int32
 	Idle        bool  // whether the idle rule set the end
-	Lag         int64 // delay of the records behind the clock on arrival, in milliseconds; at least 0
-	// Ahead lists the offsets from Restart to Cut whose producer's stamp was ahead of the reader's
-	// clock, ascending. A restarted reader reuses this verdict.
+	Lag         int64 // how far records are behind the clock when they arrive, in milliseconds; at least 0
+	// Ahead lists, ascending, the offsets from Restart to Cut of records whose producer timestamp
+	// was ahead of the reader's clock. A restarted reader uses this list instead of its own clock.
 	Ahead []int64
 }
 
-// ReadTallies counts READ's records by outcome. The numbers are for the trusted side only: they
-// never appear on standard output, in logs or in metrics.
+// ReadTallies counts the records read from the events topic by outcome. The numbers are for the
+// trusted side only: they never appear on standard output, in logs or in metrics.
 type ReadTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
 	// Skipped counts records that are not events by design: tombstones, deletes, and records that
@@ -80,7 +80,7 @@ func (c *Cut) layout(w *wire) {
 	c.Idle, c.Lag = idle&1 == 1, int64(idle>>1)
 	last := c.Restart
 	list(w, &c.Ahead, 1, "offsets ahead", func(offset *int64, w *wire) {
-		step := *offset - last // one byte each if there are many
+		step := *offset - last // takes one byte if the list is dense
 		w.int(&step, "offset ahead")
 		last += step
 		if w.reading {

@@ -8,12 +8,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// PastGeneration keeps the parts of an earlier generation that later ones need. None of its turns
-// are among them, because no window spans a change.
+// PastGeneration holds the parts of an earlier generation that later generations need. They do not
+// include its turns, because no window spans a change.
 type PastGeneration struct {
-	Metrics []MetricIdentity // names that keep their meaning
-	// Lateness, Skew and Slack, in milliseconds, apply to the records before Below, even if they
-	// are read again.
+	Metrics []MetricIdentity // meanings of names, which later generations must keep
+	// Lateness, Skew and Slack, in milliseconds, apply to the records before Below, even when those
+	// records are read again.
 	Lateness, Skew, Slack int64
 	Below                 []Boundary // cuts of the generation's last turn, by partition, ascending
 }
@@ -24,8 +24,8 @@ type Boundary struct {
 	Offset    int64
 }
 
-// MetricIdentity is the meaning of a metric's name, fixed for a deployment's whole life: a metric
-// with a different identity needs a different name.
+// MetricIdentity is the meaning of a metric's name. It is fixed for the life of a deployment: a
+// metric with a different identity needs a different name.
 type MetricIdentity struct {
 	Name, Kind, Filter, Of, KeyMode, KeysFrom string
 	// Fields describes the event fields that the metric and its filter read, as EventIdentity does.
@@ -49,7 +49,7 @@ func (h *Header) Identity(i int) MetricIdentity {
 	return id
 }
 
-// MetricAllowance is the allowance of a metric.
+// MetricAllowance is the allowance of a named metric.
 type MetricAllowance struct {
 	Metric string
 	accounts.Allowance
@@ -63,7 +63,7 @@ func (h *Header) Allowances() (all []MetricAllowance) {
 	return all
 }
 
-// AsPast returns the parts of this generation that later ones keep.
+// AsPast returns the parts of this generation that later generations need, except Below.
 func (h *Header) AsPast() PastGeneration {
 	p := PastGeneration{}
 	if len(h.Metrics) > 0 {
@@ -75,9 +75,10 @@ func (h *Header) AsPast() PastGeneration {
 	return p
 }
 
-// Generation changes a deployment at the end of a turn: Header applies from turn Header.FromTurn.
-// It counts only if its epoch is the last EPOCH before it and every turn before FromTurn is
-// settled. It revokes every CLOSE from FromTurn on; those turns have published nothing.
+// Generation changes a deployment at the end of a turn: Header applies from turn Header.FromTurn
+// onward. A Generation is valid only if its epoch is the last EPOCH before it and every turn before
+// FromTurn is settled. It revokes every CLOSE from FromTurn onward; these turns have published
+// nothing.
 type Generation struct {
 	Epoch     int64
 	CountsEnd []int64 // by release shard: the offset of the generation's first count
@@ -94,7 +95,7 @@ func (g *Generation) layout(w *wire) {
 		"a generation without a predecessor")
 }
 
-// layoutPast moves a header's fields about earlier generations.
+// layoutPast encodes or decodes a header's fields about earlier generations.
 func (h *Header) layoutPast(w *wire) {
 	w.fields("first turn", &h.FromTurn, "start of the first turn", &h.SliceStart)
 	list(w, &h.Past, 5, "past generations", (*PastGeneration).layout)

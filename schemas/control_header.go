@@ -5,8 +5,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Header is the first record of the control log and the body of every later generation: the promise
-// of a deployment. A run refuses to start unless its configuration agrees with the newest Header.
+// Header describes a deployment. It is the first record of the control log and the body of every
+// Generation. A run refuses to start unless its configuration agrees with the newest Header.
 type Header struct {
 	Incarnation [16]byte // random; part of the input of every noise draw
 	Generation  uint32
@@ -20,7 +20,7 @@ type Header struct {
 	Deployment   string // prefix of the transactional ids that fence older runs
 	StartMillis  int64  // Unix milliseconds; earlier events belong to no turn
 	EventsTopic  string
-	Events       EventIdentity // decoding of the records of EventsTopic
+	Events       EventIdentity // how records of EventsTopic are decoded
 	Trust        string        // whose event times are trusted
 	AcceptFuture bool          // whether event times in the future are accepted
 	// Zone is the time zone in which windows and budget periods begin (package wallclock); "" is
@@ -29,28 +29,28 @@ type Header struct {
 
 	Metrics []MetricSpec
 	Topics  Topics
-	Counts  CountsEncoding // encoding of this generation's values: a redone turn gives the same bytes
+	Counts  CountsEncoding // encoding of this generation's values, fixed so that a redone turn gives the same bytes
 
 	FromTurn   uint64 // first turn of this generation; 1 in a HEADER
-	SliceStart int64  // start of FromTurn and earliest window start, Unix milliseconds; StartMillis in a HEADER
+	SliceStart int64  // start of FromTurn; no window starts earlier; Unix milliseconds; StartMillis in a HEADER
 
 	Past []PastGeneration // generations before this one, oldest first
-	// Before lists the allowances under which the ledger's debts arose, in the order of the debts.
-	// They are those of the last generation that settled a turn.
+	// Before lists the allowances under which the ledger's debts arose, in the order of the debts:
+	// the allowances of the last generation that settled a turn.
 	Before []MetricAllowance
 }
 
 // EventIdentity describes, for programs and people, how a format decodes records. Two formats with
-// the same identity decode every record alike. If only User is the same, every record that is an
-// event in both has the same user in both; likewise for Key, Time, Value and each filter. A text
-// describes the place of a field in the bytes and its decoding, not its name.
+// the same identity decode every record alike. Two formats that share only User assign the same
+// user to every record that is an event in both; likewise for Key, Time, Value and each filter. A
+// description states where a field is in the bytes and how it is decoded, not its name.
 type EventIdentity struct {
-	Records                string   // together with the other texts, determines which records are events
+	Records                string   // together with the other descriptions, determines which records are events
 	User, Key, Time, Value string   // Value is "" without a value field
 	Filters                []string // fields that each filter reads, in the order of the function Filters
 }
 
-// KeyFingerprint identifies a noise key and the first turn that uses it.
+// KeyFingerprint identifies a noise key, with the first turn that uses the key.
 type KeyFingerprint struct {
 	ID          string
 	FromTurn    uint64
@@ -90,8 +90,8 @@ func (h *Header) layout(w *wire) {
 		w.text(f, "fields of a filter")
 	})
 	h.layoutPast(w)
-	// The rest is left out if the deployment has no planned share and its zone is UTC; if only the
-	// zone is UTC, the zone is left out.
+	// Without a planned share, the remaining fields are omitted if the zone is UTC. With a planned
+	// share, only the zone is omitted if it is UTC.
 	if p := &h.Budget.Planned; w.more(*p != budgets.Planned{} || h.Zone != "") {
 		w.fields("planned share", &p.Share, "planned part of the budget", &p.Mu2,
 			"planned part of the key budget", &p.Keys)

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Reader announces that a process of a run has begun to read a group of partitions; the reader's
-// number is the record's offset. The reader takes part in all later epochs until another reader of
+// Reader announces that a process of a run has begun to read a group of partitions. The record's
+// offset is the reader's number. The reader takes part in all later epochs until another reader of
 // its group begins. Group 0 has no Reader records: its reader begins the epochs.
 type Reader struct {
 	Run    int64  // the run's number
@@ -15,36 +15,36 @@ type Reader struct {
 	Groups uint32 // number of groups in the run; at most MaxGroups
 }
 
-// MaxGroups limits the groups of partitions in a run.
+// MaxGroups is the maximum number of groups of partitions in a run.
 const MaxGroups = 1 << 12
 
-// Passed reports the progress of the reader of a group of partitions. It counts only if its epoch
-// is the last EPOCH before it, and its reader is the last one of the group before that EPOCH. The
-// first Passed that names a turn assigns the records before its cuts to that turn.
+// Passed reports the progress of the reader of a group of partitions. A Passed is valid only if its
+// epoch is the last EPOCH before it and its reader is the group's last Reader before that EPOCH.
+// The first Passed that names a turn assigns the records before its cuts to that turn.
 type Passed struct {
 	Epoch  int64
-	Group  uint32 // 0: from the reader that begins the epochs; only Redo is then set
+	Group  uint32 // 0 is the group of the reader that begins the epochs; then only Redo is set
 	Reader int64  // the reader's number; 0 for group 0
 	// Turn is the last turn that every partition of the group has passed, or has read up to the
-	// cuts of its CLOSE; the greatest uint64 if the group has read everything that the run reads.
+	// cuts in the turn's CLOSE. It is the greatest uint64 if the group has read everything.
 	Turn    uint64
 	Each    []TurnRecords // by turn up to Turn, strictly ascending; turns without records are absent
 	Cuts    []GroupCut    // by partition, strictly ascending; empty if every turn up to Turn is closed
-	Tallies ReadTallies   // tallies of the records before Cuts; without Cuts, of all records since the last ones
+	Tallies ReadTallies   // of the records before Cuts or, without Cuts, of all records since the previous Cuts
 	AtEnd   bool          // whether the partitions were read to the ends they had when the run started
-	Last    uint64        // last turn with an event of the group, as far as it has read; 0 for none
-	Redo    uint64        // group 0 only: turn that is redone from the ledger; 0 for none
+	Last    uint64        // last turn with an event among those that the group has read; 0 for none
+	Redo    uint64        // group 0 only: turn that is being redone from the ledger; 0 for none
 }
 
 // TurnRecords is the number of a turn's records that a group accepted before its cuts.
 type TurnRecords struct{ Turn, Records uint64 }
 
-// GroupCut is a partition's cut in a Passed. Its Restart and AppendTime apply to turns after the
-// last one passed.
+// GroupCut is a partition's cut in a Passed. Restart and AppendTime are for turns after
+// Passed.Turn.
 type GroupCut struct {
 	Cut
-	// Marks lists, strictly ascending by turn, the partition's first accepted record before the cut
-	// in each turn that is passed but not closed.
+	// Marks lists, for each turn that is passed but not closed, the turn's first accepted record in
+	// the partition if it is before the cut. Marks ascend strictly by turn.
 	Marks []TurnMark
 }
 
@@ -55,8 +55,8 @@ type TurnMark struct {
 	AppendTime int64 // largest append time before Offset, Unix milliseconds
 }
 
-// For returns the cut for the CLOSE of a turn that was passed. Its Restart is at the first record
-// of any later turn.
+// For returns the cut for the CLOSE of a turn that was passed. The cut's Restart is the offset of
+// the first record of any later turn.
 func (g *GroupCut) For(turn uint64) Cut {
 	c := g.Cut
 	for _, m := range g.Marks {
@@ -67,22 +67,23 @@ func (g *GroupCut) For(turn uint64) Cut {
 	return c
 }
 
-// Lost ends an epoch because a stage lost a partition to another writer. It counts only if its
-// epoch is the last EPOCH before it.
+// Lost ends an epoch because another writer took a partition from a stage. A Lost is valid only if
+// its epoch is the last EPOCH before it.
 type Lost struct{ Epoch int64 }
 
-// Drain asks the run of the given number to finish the open turn and end.
+// Drain asks a run, identified by its number, to finish the open turn and end.
 type Drain struct{ Run int64 }
 
-// End reports that a run ended as planned. It counts only if its epoch is the last EPOCH before it.
+// End reports that a run ended as planned. It is valid only if its epoch is the last EPOCH.
 type End struct {
 	Epoch   int64
 	Drained bool
-	Owed    uint64      // last turn the run was to settle; 0 if none was set; may be OwedUnknown
-	Tallies ReadTallies // tallies of the records that no CLOSE has counted; the next run reads them again
+	Owed    uint64      // last turn that the run was to settle; 0 if none was set; may be OwedUnknown
+	Tallies ReadTallies // of the records that no CLOSE has counted; the next run reads them again
 }
 
-// OwedUnknown is End.Owed for a run drained before it had read everything it was to settle.
+// OwedUnknown is the value of End.Owed for a run that was drained before it had read everything
+// that it was to settle.
 const OwedUnknown = math.MaxUint64
 
 func (*Reader) controlKind() Kind { return KindReader }

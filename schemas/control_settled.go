@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settled is the result of a turn, from which users are charged: the final precision of every
-// released cell and, for each metric, the precision charged for an unlisted key.
+// Settled is the result of a turn: the final precision of every released cell and, for each metric,
+// the precision that is charged for a key that Keys does not list. Users are charged accordingly.
 type Settled struct {
 	Epoch int64
 	Turn  uint64
@@ -19,7 +19,7 @@ type Settled struct {
 	Digest      [32]byte
 
 	FirstRungs []units.Precision // by metric index
-	CountsEnd  []int64           // by release shard: the offset after the turn's counts
+	CountsEnd  []int64           // offset after the turn's counts, by release shard
 	Tallies    []MetricTally     // records of the turn by metric and outcome
 	Keys       []SettledKey
 }
@@ -47,47 +47,46 @@ func (s *Settled) fields(w *wire) {
 	w.settledKeys(&s.Keys)
 }
 
-// windows moves each window in a list as its difference from the previous one. A turn has few
-// windows and many keys, so a key takes three bytes besides its text and its precision. Differences
-// that wrap around are read back correctly.
+// windows encodes each window of a list as the difference from the previous window in the list, and
+// decodes it. A turn has few windows and many keys, so a SettledKey takes three bytes besides its
+// key and its precision. Differences that wrap around are decoded correctly.
 type windows struct{ start, length int64 }
 
-func (before *windows) layout(from, to *int64, w *wire) {
-	start, length := *from-before.start, *to-*from-before.length
+func (previous *windows) layout(from, to *int64, w *wire) {
+	start, length := *from-previous.start, *to-*from-previous.length
 	w.int(&start, "window start")
 	w.int(&length, "window length")
-	before.start, before.length = before.start+start, before.length+length
+	previous.start, previous.length = previous.start+start, previous.length+length
 	if w.reading {
-		*from, *to = before.start, before.start+before.length
+		*from, *to = previous.start, previous.start+previous.length
 	}
 }
 
 func (w *wire) settledKeys(keys *[]SettledKey) {
-	var before windows
-	list(w, keys, 5, "settled keys", func(k *SettledKey, w *wire) { k.layout(&before, w) })
+	var previous windows
+	list(w, keys, 5, "settled keys", func(k *SettledKey, w *wire) { k.layout(&previous, w) })
 }
 
-func (k *SettledKey) layout(before *windows, w *wire) {
+func (k *SettledKey) layout(previous *windows, w *wire) {
 	w.uint32(&k.Metric, "metric")
-	before.layout(&k.WindowStart, &k.WindowEnd, w)
+	previous.layout(&k.WindowStart, &k.WindowEnd, w)
 	w.bytes(&k.Key, maxCellKeyBytes, "key")
 	w.precision(&k.Precision, "precision")
 }
 
-// settledDigest returns the SHA-256 of everything except Part, Parts and Digest. Errors:
-// ErrInvalid.
+// settledDigest returns the SHA-256 of all but Part, Parts and Digest. Errors: ErrInvalid.
 func settledDigest(s Settled) ([32]byte, error) {
 	s.Part, s.Parts, s.Digest = 0, 0, [32]byte{}
 	all, err := encode(KindSettled, &s, (*Settled).fields)
 	return sha256.Sum256(all), err
 }
 
-// settledOverhead bounds the bytes of a part besides FirstRungs, CountsEnd and Keys: the preamble,
-// six numbers of at most ten bytes, four counts, two part numbers, the digest.
+// settledOverhead is the maximum length of a part without FirstRungs, CountsEnd, Tallies and Keys:
+// the preamble, numbers of at most ten bytes, part numbers of at most five, and the digest.
 const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32
 
-// SplitSettled splits a settled turn into parts that encode to at most maxBytes bytes each,
-// whatever their Back and BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
+// SplitSettled splits a settled turn into parts whose encodings have at most maxBytes bytes each,
+// whatever Back and BackEpoch are. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
 func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 	digest, err := settledDigest(s)
 	if err != nil {
@@ -128,7 +127,7 @@ func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 	return parts, nil
 }
 
-// JoinSettled joins the parts of one settled turn, in any order; repeated parts are ignored.
+// JoinSettled joins the parts of one settled turn. The parts may be in any order and repeated.
 // Errors: ErrIncomplete if a part is missing, ErrMalformed if the parts belong to different records
 // or the digest differs.
 func JoinSettled(parts []Settled) (Settled, error) {

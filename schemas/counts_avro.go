@@ -14,27 +14,27 @@ import (
 //go:embed counts.avsc
 var releaseSchema string
 
-// ReleaseSchema returns the Avro schema of published releases.
+// ReleaseSchema returns the Avro schema of releases on the counts topic.
 func ReleaseSchema() string { return releaseSchema }
 
 const (
-	// RegistryBytes is the length of the prefix of a record in the schema registries' wire format.
+	// RegistryBytes is the length of the prefix that schema registries require before a record.
 	RegistryBytes = 5
 	registryMagic = 0 // first byte of the prefix
 )
 
-// AppendRegistry appends the prefix of a record in the registries' wire format: a zero byte and the
-// schema's id in four big-endian bytes.
+// AppendRegistry appends the prefix that schema registries require before a record: a zero byte and
+// the schema's id in four big-endian bytes.
 func AppendRegistry(dst []byte, id uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, registryMagic), id)
 }
 
-// timestampType is the type of a time in the schema. goavro 2.15 gets the canonical form of a
-// logical type wrong, so its fingerprint would match no other reader's schema store. The codec is
-// therefore made without the annotation, which does not change the bytes.
+// timestampType is the type of a time in the schema. goavro 2.15 computes a wrong canonical form
+// for logical types, and so a fingerprint that no other reader's schema store would contain. The
+// codec is therefore compiled without the annotation, which does not affect the bytes.
 const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
 
-// releaseCodec compiles the schema once; a goavro codec is stateless after that.
+// releaseCodec compiles the schema once. A compiled goavro codec is stateless.
 var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
 	if err != nil {
@@ -43,8 +43,8 @@ var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	return c, nil
 })
 
-// appendAvro writes the fields in Avro's binary encoding. The specification fixes every byte, so
-// later versions of goavro write the same.
+// appendAvro appends the fields in Avro's binary encoding. The Avro specification fixes every byte,
+// so later versions of goavro write the same bytes.
 func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 	codec, err := releaseCodec()
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 		"metric_digest": hex.EncodeToString(r.MetricDigest[:]), "noise_key_id": r.NoiseKeyID,
 	})
 	if err != nil {
-		// goavro's error texts may quote values.
+		// goavro's error is dropped because its text may quote values.
 		return nil, invalid(KindRelease, "rejected by Avro")
 	}
 	return b, nil

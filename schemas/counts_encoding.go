@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// CountsFormat is a format of values on the counts topic, as named in configuration files.
+// CountsFormat is the name, as in configuration files, of a format of values on the counts topic.
 type CountsFormat string
 
 const (
-	// CountsAvro is Avro as schema registries frame it: a zero byte, the schema's id in four
-	// big-endian bytes, and the fields.
+	// CountsAvro is Avro with the prefix of schema registries: a zero byte, the schema's id in four
+	// big-endian bytes, and then the fields.
 	CountsAvro CountsFormat = "avro"
 	CountsJSON CountsFormat = "json" // one JSON object without spaces
 )
@@ -32,7 +32,7 @@ func (e CountsEncoding) String() string {
 	return string(e.Format)
 }
 
-// Check returns ErrInvalid if the encoding is impossible.
+// Check returns ErrInvalid if the encoding is not valid.
 func (e CountsEncoding) Check() error {
 	if what := e.check(); what != "" {
 		return invalid(KindRelease, what)
@@ -40,7 +40,7 @@ func (e CountsEncoding) Check() error {
 	return nil
 }
 
-// check returns the reason why the encoding is impossible, or "".
+// check returns the reason why the encoding is not valid, or "".
 func (e CountsEncoding) check() string {
 	switch e.Format {
 	case CountsAvro:

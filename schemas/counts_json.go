@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// MarshalJSON returns the JSON that a program prints: the first twelve fields of a value in the
-// format CountsJSON, with the same bytes. Counts are exact decimals, times are RFC 3339 with Z, and
-// the precision is in 1/count². It fails whenever EncodeRelease would.
+// MarshalJSON returns the JSON that commands print: the first twelve fields of the format
+// CountsJSON, with the same bytes. Counts are exact decimals, times are in RFC 3339 with Z, and the
+// precision is in 1/count². MarshalJSON fails whenever EncodeRelease fails.
 func (r Release) MarshalJSON() ([]byte, error) { return r.JSON("") }
 
-// JSON is MarshalJSON with an additional field for the unit of the values, unless that is "".
+// JSON returns the result of MarshalJSON with an additional field for valueUnit, unless that is "".
 func (r Release) JSON(valueUnit string) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -27,8 +27,8 @@ func (r Release) JSON(valueUnit string) ([]byte, error) {
 	return append(o.b, '}'), nil
 }
 
-// appendJSON writes the fields itself: the escapes of encoding/json have changed between releases
-// of Go, and a redone turn must give the same bytes.
+// appendJSON appends a release in the format CountsJSON. It does not use encoding/json, whose
+// escapes have changed between releases of Go: a redone turn must give the same bytes.
 func (r *Release) appendJSON(dst []byte) []byte {
 	o := r.printed(dst)
 	o.integer("value_1024ths", r.Value)
@@ -40,7 +40,7 @@ func (r *Release) appendJSON(dst []byte) []byte {
 	return append(o.b, '}')
 }
 
-// printed writes the fields of MarshalJSON and leaves the object open.
+// printed appends the fields of MarshalJSON and leaves the object open for further fields.
 func (r *Release) printed(dst []byte) jsonObject {
 	o := jsonObject{b: append(dst, '{')}
 	o.text("metric", r.Metric)
@@ -62,7 +62,7 @@ func (r *Release) printed(dst []byte) jsonObject {
 
 // releaseNames holds the names of the fields that appendJSON writes.
 var releaseNames = sync.OnceValue(func() (names map[string]json.RawMessage) {
-	_ = json.Unmarshal(new(Release).appendJSON(nil), &names) // a test decodes the output of appendJSON
+	_ = json.Unmarshal(new(Release).appendJSON(nil), &names) // a test decodes the same output
 	return names
 })
 
@@ -80,7 +80,7 @@ func readReleaseJSON(b []byte) (*releaseFields, error) {
 	return &releaseFields{raw: raw}, nil
 }
 
-// jsonObject writes the fields of a JSON object.
+// jsonObject is a JSON object to which fields are appended.
 type jsonObject struct{ b []byte }
 
 func (o *jsonObject) name(name string) {
@@ -95,8 +95,8 @@ func (o *jsonObject) integer(name string, v int64) {
 	o.b = strconv.AppendInt(o.b, v, 10)
 }
 
-// float writes the shortest decimal that reads back as the same number, like JavaScript (ECMA-262,
-// Number::toString).
+// float appends a field with the shortest decimal that parses as f, in the notation of JavaScript
+// (ECMA-262, Number::toString).
 func (o *jsonObject) float(name string, f float64) {
 	o.name(name)
 	if abs := math.Abs(f); abs == 0 || abs >= 1e-6 && abs < 1e21 {
@@ -110,7 +110,8 @@ func (o *jsonObject) float(name string, f float64) {
 	}
 }
 
-// text writes valid UTF-8 with only the escapes that JSON requires.
+// text appends a field with s, which must be valid UTF-8. Only the escapes that JSON requires
+// occur.
 func (o *jsonObject) text(name, s string) {
 	const digits = "0123456789abcdef"
 	o.name(name)
@@ -130,8 +131,8 @@ func (o *jsonObject) text(name, s string) {
 
 func formatMillis(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// parseMillis is the inverse of formatMillis, even for years outside RFC 3339: the calendar repeats
-// every 400 years.
+// parseMillis is the inverse of formatMillis. It also parses years outside RFC 3339, since the
+// calendar repeats every 400 years.
 func parseMillis(text string) (ms int64, ok bool) {
 	const cycle = 146097 * 24 * 60 * 60 * 1000 // 400 years in milliseconds
 	dash := strings.LastIndex(text, "-")
@@ -151,7 +152,7 @@ func parseMillis(text string) (ms int64, ok bool) {
 	return ms, formatMillis(ms) == text
 }
 
-// appendValue writes a value in units of 2^-10 as an exact decimal without trailing zeros.
+// appendValue appends v, in units of 2^-10, as an exact decimal without trailing zeros.
 func appendValue(dst []byte, v int64) []byte {
 	u := uint64(v)
 	if v < 0 {

@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// ReleaseKey is the Kafka key of a release and identifies its cell. A metric's window size never
-// changes, so metric, start and key name one cell, whose value never changes.
+// ReleaseKey is the Kafka key of a release. It identifies the release's cell without the window's
+// end, because a metric's window size never changes. The value of a cell never changes either.
 type ReleaseKey struct {
 	Metric      string
 	WindowStart int64 // Unix milliseconds
 	Key         string
 }
 
-// keySeparator separates the parts of a release's key. Only the last part may contain it: see
-// ValidateMetricName.
+// keySeparator separates the parts of a release's key. Only the last part may contain the separator
+// (see ValidateMetricName).
 const keySeparator = "|"
 
 // EncodeReleaseKey returns the Kafka key of a release as text: the metric, the window's start in
-// RFC 3339 with Z, and the key, as in views|2025-03-01T00:00:00Z|/home. Different arguments give
-// different bytes if ValidateMetricName accepts the metrics.
+// RFC 3339 with Z, and the metric's key, as in views|2025-03-01T00:00:00Z|/home. Different
+// arguments give different bytes, provided that ValidateMetricName accepts the metrics.
 func EncodeReleaseKey(metric string, windowStart int64, key []byte) []byte {
 	dst := make([]byte, 0, len(metric)+len(key)+32)
 	dst = append(append(dst, metric...), keySeparator...)

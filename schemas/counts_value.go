@@ -13,8 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// HeaderType is the Kafka header that states the kind of a record on the counts topic; TypeRelease
-// is its only value.
+// HeaderType is the Kafka header with the kind of a counts record; TypeRelease is its only value.
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
@@ -37,7 +36,7 @@ type Release struct {
 	NoiseKeyID             string
 }
 
-// Count returns the value in the unit of the count: exact below 2^43, rounded above.
+// Count returns Value in counts. The result is exact below 2^43 and rounded above.
 func (r *Release) Count() float64 { return math.Ldexp(float64(r.Value), -10) }
 
 func (r *Release) check() string {
@@ -62,9 +61,9 @@ func (r *Release) check() string {
 }
 
 // EncodeRelease encodes a release as a value of the counts topic. The bytes depend only on the
-// arguments: a later version of the program that redoes a turn writes the same bytes. Errors:
-// ErrInvalid (an impossible encoding, a number that is not finite, no rung, a text that is too long
-// or not UTF-8).
+// arguments, so that a later version of the program that redoes a turn writes the same bytes.
+// Errors: ErrInvalid (an encoding that is not valid, a number that is out of range or not finite, a
+// text that is too long or not UTF-8).
 func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
 	if what := enc.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -82,9 +81,9 @@ func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
 	return r.appendAvro(AppendRegistry(dst, enc.SchemaID))
 }
 
-// DecodeRelease is the inverse of EncodeRelease in every encoding, which it recognizes by the first
-// bytes. It accepts only bytes that EncodeRelease produces. Errors: ErrMalformed; ErrVersion if a
-// JSON object has other fields.
+// DecodeRelease is the inverse of EncodeRelease for every encoding; the first byte shows which one
+// it is. DecodeRelease accepts only bytes that EncodeRelease produces. Errors: ErrMalformed;
+// ErrVersion if a JSON object has other fields.
 func DecodeRelease(b []byte) (Release, error) {
 	var fields *releaseFields
 	var enc CountsEncoding
@@ -96,7 +95,7 @@ func DecodeRelease(b []byte) (Release, error) {
 	case len(b) > 0 && b[0] == registryMagic:
 		fields, enc, err = readReleaseAvro(b)
 	default:
-		err = malformed(KindRelease, "it does not begin like any format of counts")
+		err = malformed(KindRelease, "its first byte is not that of any format of counts")
 	}
 	if err != nil {
 		return Release{}, err
@@ -105,23 +104,23 @@ func DecodeRelease(b []byte) (Release, error) {
 	if what = cmp.Or(what, r.check()); what != "" {
 		return Release{}, malformed(KindRelease, what)
 	}
-	// A release has only one encoding. This also checks the redundant fields, such as value, which
-	// follows from value_1024ths.
-	if again, err := r.append(make([]byte, 0, len(b)), enc); err != nil || !bytes.Equal(again, b) {
+	// Only the bytes that EncodeRelease would write are accepted. This comparison also checks
+	// redundant fields, such as value, which follows from value_1024ths.
+	if encoded, err := r.append(make([]byte, 0, len(b)), enc); err != nil || !bytes.Equal(encoded, b) {
 		return Release{}, malformed(KindRelease,
 			"its fields contradict each other, or differ in form from those that this program writes")
 	}
 	return r, nil
 }
 
-// releaseFields are the encoded fields of a release: in Avro as goavro decodes them, in JSON raw.
+// releaseFields holds the fields of a release before conversion to a Release.
 type releaseFields struct {
-	native map[string]any
-	raw    map[string]json.RawMessage // nil for Avro
+	native map[string]any             // Avro, as decoded by goavro
+	raw    map[string]json.RawMessage // JSON; nil for Avro
 	fault  string                     // the first fault
 }
 
-// fieldOf returns a field; if it is missing or has another type, fieldOf records a fault.
+// fieldOf returns a field. If the field is missing or has another type, fieldOf records a fault.
 func fieldOf[T any](f *releaseFields, name string) (v T) {
 	ok := false
 	if f.raw == nil {
@@ -137,7 +136,7 @@ func fieldOf[T any](f *releaseFields, name string) (v T) {
 	return v
 }
 
-// millis returns a time, which is text in JSON.
+// millis returns a time field in Unix milliseconds; JSON contains times as text.
 func (f *releaseFields) millis(name string) int64 {
 	if f.raw == nil {
 		return fieldOf[int64](f, name)
@@ -167,12 +166,12 @@ func (f *releaseFields) release() (r Release, fault string) {
 		return r, "a number out of range"
 	}
 	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
-	counted, ok := new(big.Int).SetString(precision, 10)
+	amount, ok := new(big.Int).SetString(precision, 10)
 	if !ok || len(precision) > 39 { // 2^128 has 39 digits
 		return r, "precision_units is not an integer"
 	}
 	var err error
-	if r.Precision, err = units.PrecisionFromBig(counted); err != nil {
+	if r.Precision, err = units.PrecisionFromBig(amount); err != nil {
 		return r, "precision_units out of range"
 	}
 	if n, err := hex.Decode(r.MetricDigest[:], []byte(digest[:min(len(digest), 64)])); err != nil || n != 32 {

@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// The headers of a dead letter, which precede the record's own. The digests are the hexadecimal
-// SHA-256 of the whole key or value, present only if it was truncated.
+// The headers that tollgate adds to a dead letter, before the headers of the original record. The
+// digests are the hexadecimal SHA-256 of the complete key or value. They are present only if the
+// key or value was truncated.
 const (
 	DeadLetterPrefix    = "tollgate-"
 	DeadLetterClass     = DeadLetterPrefix + "class"
@@ -16,20 +17,20 @@ const (
 	DeadLetterPartition = DeadLetterPrefix + "partition"
 	DeadLetterOffset    = DeadLetterPrefix + "offset"
 	DeadLetterTimestamp = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
-	// DeadLetterLength is the length of the original value in bytes, or "null". It is the last of
-	// these headers.
+	// DeadLetterLength is the length of the original value in bytes, or "null" for a null value. It
+	// is the last header that tollgate adds.
 	DeadLetterLength         = DeadLetterPrefix + "length"
 	DeadLetterSHA256         = DeadLetterPrefix + "sha256"
 	DeadLetterKeyLength      = DeadLetterPrefix + "key-length"
 	DeadLetterKeySHA256      = DeadLetterPrefix + "key-sha256"
-	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // number of headers left out
+	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // number of original headers omitted
 )
 
-// DeadLetterReplayed is the header of a replayed record on the events topic. Its value is
+// DeadLetterReplayed is the header that marks a replayed record on the events topic. Its value is
 // DeadLetterRecord.ReplayMark.
 const DeadLetterReplayed = DeadLetterPrefix + "replayed"
 
-// DefaultDeadLetterBytes limits a dead letter to a size that brokers accept by default.
+// DefaultDeadLetterBytes is the default size limit of a dead letter. Brokers accept it by default.
 const DefaultDeadLetterBytes = 1000000
 
 // Origin is the position of a record in Kafka.
@@ -52,18 +53,19 @@ type DeadLetterMessage struct {
 	Headers    []RecordHeader
 }
 
-// Upper bounds on the framing of a message and of a header, in bytes.
+// Upper bounds in bytes on Kafka's framing of a message and of a header.
 const (
 	messageFraming = 128
 	headerFraming  = 10
 )
 
-// DeadLetter returns a message that preserves a record that is not an event: its key and value,
-// headers with its position and the class of its fault, and then its own headers. Key, value,
-// headers and framing together take at most maxBytes (0 is DefaultDeadLetterBytes; the minimum is
-// 4096). A key beyond a quarter of that is truncated, as is a value that does not fit; their
-// lengths and digests are recorded. Headers beyond another quarter are only counted. class must be
-// one of event.Classes, or no longer. The message shares memory with the arguments.
+// DeadLetter returns a message that preserves a record that is not an event. The message has the
+// record's key and value, headers with the record's position and the class of its fault, and then
+// the record's own headers. Key, value, headers and framing together take at most maxBytes (0 means
+// DefaultDeadLetterBytes; the minimum is 4096). A key longer than a quarter of maxBytes is
+// truncated, as is a value that does not fit; their lengths and digests are recorded. The record's
+// headers beyond another quarter are omitted and counted. class must not be longer than the longest
+// of event.Classes. The message shares memory with the arguments.
 func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader,
 	maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {
@@ -110,7 +112,7 @@ func DeadLetter(origin Origin, class string, key, value []byte, headers []Record
 	return m
 }
 
-// DeadLetterRecord is the original record in a dead letter.
+// DeadLetterRecord is the original record as preserved in a dead letter.
 type DeadLetterRecord struct {
 	Origin     Origin
 	Class      string
@@ -119,7 +121,7 @@ type DeadLetterRecord struct {
 	Cut        bool // whether parts of the record are missing
 }
 
-// ReplayMark is the value of DeadLetterReplayed.
+// ReplayMark returns the value of the header DeadLetterReplayed.
 func (r *DeadLetterRecord) ReplayMark() string {
 	return strconv.Itoa(int(r.Origin.Partition)) + "/" + strconv.FormatInt(r.Origin.Offset, 10)
 }
@@ -130,24 +132,24 @@ func ParseDeadLetter(m DeadLetterMessage) (r DeadLetterRecord, ok bool) {
 	if end < 0 {
 		return r, false
 	}
-	has := map[string]string{}
+	values := map[string]string{}
 	for _, h := range m.Headers[:end] {
-		has[h.Key] = string(h.Value)
+		values[h.Key] = string(h.Value)
 	}
 	number := func(name string, bits int) int64 {
-		n, err := strconv.ParseInt(has[name], 10, bits)
+		n, err := strconv.ParseInt(values[name], 10, bits)
 		ok = ok && err == nil
 		return n
 	}
-	ok = has[DeadLetterClass] != ""
-	r = DeadLetterRecord{Class: has[DeadLetterClass], Key: m.Key, Headers: m.Headers[end+1:], Origin: Origin{
-		Topic: has[DeadLetterTopic], Partition: int32(number(DeadLetterPartition, 32)),
+	ok = values[DeadLetterClass] != ""
+	r = DeadLetterRecord{Class: values[DeadLetterClass], Key: m.Key, Headers: m.Headers[end+1:], Origin: Origin{
+		Topic: values[DeadLetterTopic], Partition: int32(number(DeadLetterPartition, 32)),
 		Offset: number(DeadLetterOffset, 64), Timestamp: number(DeadLetterTimestamp, 64)}}
 	if string(m.Headers[end].Value) != "null" {
 		r.Value = append([]byte{}, m.Value...)
 	}
 	for _, cut := range []string{DeadLetterSHA256, DeadLetterKeySHA256, DeadLetterHeadersDropped} {
-		r.Cut = r.Cut || has[cut] != ""
+		r.Cut = r.Cut || values[cut] != ""
 	}
 	return r, ok
 }

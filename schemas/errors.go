@@ -12,7 +12,7 @@ var (
 	ErrVersion = errors.New("unsupported format version")
 	// ErrIncomplete means that parts of a record are missing.
 	ErrIncomplete = errors.New("incomplete record")
-	// ErrTooLarge means that the limit is too small for an indivisible part of a record.
+	// ErrTooLarge means that an indivisible part of a record exceeds the size limit.
 	ErrTooLarge = errors.New("record too large")
 	// ErrInvalid means that a value cannot be encoded, for example because users are out of order.
 	ErrInvalid = errors.New("invalid value")
@@ -21,7 +21,7 @@ var (
 // MalformedError names the format that was being decoded and the fault. It contains no data.
 type MalformedError struct {
 	Kind  Kind
-	What  string // the fault, with its field
+	What  string // the fault, including the field
 	cause error  // ErrMalformed or ErrVersion
 }
 

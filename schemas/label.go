@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Label is an event reduced to its key and the deployment's filters that it passes. Contributions,
-// deltas and slices hold dictionaries of labels.
+// Label is the key of an event together with the set of the deployment's filters that the event
+// passes. Contributions, deltas and slices contain dictionaries of labels.
 type Label struct {
 	Key    []byte
 	Passes uint64 // bit i: the event passes filter i
@@ -20,8 +20,8 @@ func (l Label) Compare(o Label) int {
 	return cmp.Or(bytes.Compare(l.Key, o.Key), cmp.Compare(l.Passes, o.Passes))
 }
 
-// labels moves a dictionary; sorted requires strictly ascending order. If no label passes a filter,
-// Passes takes one byte for all of them together.
+// labels encodes or decodes a dictionary. If sorted is set, the labels must be in strictly
+// ascending order. If no label passes a filter, one byte says so and Passes is omitted everywhere.
 func (w *wire) labels(labels *[]Label, sorted bool) {
 	if w.reading {
 		*labels = w.readLabels()

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// LedgerRecord is a Kafka record of a ledger partition; a nil value is a tombstone.
+// LedgerRecord is a Kafka record in a ledger partition. A nil value is a tombstone.
 type LedgerRecord = accounts.LedgerRecord
 
 // LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart or KindSnapshotPart.
@@ -25,7 +25,7 @@ const (
 	snapshotPrefix = "snapshot/"
 )
 
-// Bytes returns the key as bytes for Kafka.
+// Bytes returns the encoded Kafka key.
 func (k LedgerKey) Bytes() []byte {
 	prefix := deltaPrefix
 	if k.Kind == KindSnapshotPart {
@@ -74,7 +74,7 @@ type LedgerPart struct {
 	place     string // LedgerRecord.Place
 }
 
-// PartSet identifies the record that a part belongs to; only parts of one set are joined.
+// PartSet identifies the record to which a part belongs. Only parts of one PartSet are joined.
 type PartSet struct {
 	Turn   uint64
 	Epoch  int64
@@ -116,10 +116,10 @@ func (p *LedgerPart) layout(w *wire) {
 	w.check(len(p.Chunk) > 0, "empty part")
 }
 
-// partOverhead is the maximum size of a part's fields and key without the chunk.
+// partOverhead is the maximum size in bytes of a part's key and fields, without the chunk.
 const partOverhead = preambleBytes + 10 + 10 + 5 + 5 + 32 + len(snapshotPrefix) + 20 + 1 + 10
 
-// splitBody splits a body into records; key and value together are at most maxBytes long.
+// splitBody splits a body into records, each with at most maxBytes bytes of key and value together.
 func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes int) ([]LedgerRecord, error) {
 	chunk := maxBytes - partOverhead
 	if chunk < 1 {
@@ -138,7 +138,7 @@ func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes 
 	return out, nil
 }
 
-// joinBody is the inverse of splitBody. The parts ascend without gaps or repetitions.
+// joinBody is the inverse of splitBody. The parts must be in order, without gaps or repetitions.
 func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 	if len(parts) == 0 {
 		return nil, PartSet{}, fmt.Errorf("joining %s: %w: no parts", kind, ErrIncomplete)
@@ -170,8 +170,8 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 	return body, set, nil
 }
 
-// joinRecord decodes a record from its parts, in ascending order, and returns their set. turn
-// returns the turn stated in the record's body.
+// joinRecord decodes a record from its parts, in ascending order, and returns the record and the
+// PartSet of its parts. The function turn returns the turn in the record's body.
 func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wire),
 	turn func(*T) uint64) (T, PartSet, error) {
 	var none T

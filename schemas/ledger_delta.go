@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 )
 
-// Delta is one shard's part of one turn: each user's contributions to the turn's slice, and the
-// windows ending in the turn to which the user was admitted. Every charge follows from the delta
-// and the turn's settled record, without the events.
+// Delta is one shard's part of one turn. For each user it contains the contributions to the turn's
+// slice and, among the windows that end in the turn, those to which the user was admitted. All
+// charges can be computed from the delta and the turn's settled record, without the events.
 type Delta struct {
 	Turn    uint64
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
@@ -32,29 +32,29 @@ type DeltaUser struct {
 	Admitted    Bits // over Delta.Windows
 }
 
-// Bits is a set of small integers: bit i is in byte i/8. A nil Bits is the empty set of capacity 0.
+// Bits is a set of small integers. The bit for i is in byte i/8. A nil Bits has capacity 0.
 type Bits []byte
 
-// NewBits returns the empty set with room for 0 to n−1.
+// NewBits returns the empty set with capacity for the integers 0 to n−1.
 func NewBits(n int) Bits { return make(Bits, (n+7)/8) }
 
-// Get reports whether i is in the set; it returns false beyond the capacity.
+// Get reports whether i is in the set. It returns false for an i beyond the capacity.
 func (b Bits) Get(i int) bool { return i>>3 < len(b) && b[i>>3]&(1<<(i&7)) != 0 }
 
 // Set adds i, which must be within the capacity.
 func (b Bits) Set(i int) { b[i>>3] |= 1 << (i & 7) }
 
-// Forms of a user's admissions. Most users are admitted to every metric window and need no bit
-// field.
+// Encoded forms of a user's admissions. Most users are admitted to every metric window, and their
+// encoding needs no bit field.
 const (
 	admittedNone = 0
 	admittedAll  = 1
 	admittedSome = 2 // a bit field of (windows+7)/8 bytes follows
 )
 
-// EncodeDelta encodes a delta for slot Turn mod slots. Key and value of each record are together at
-// most maxBytes long, without Kafka's own framing. Errors: ErrInvalid (order, sizes), ErrTooLarge
-// (maxBytes below 108).
+// EncodeDelta encodes a delta for slot Turn mod slots. The key and value of each record together
+// take at most maxBytes, not counting Kafka's framing. Errors: ErrInvalid (order, sizes),
+// ErrTooLarge (maxBytes below 108).
 func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 	if slots == 0 {
 		return nil, invalid(KindDeltaBody, "no slots")
@@ -76,15 +76,15 @@ func JoinDelta(parts ...LedgerPart) (Delta, error) {
 	return d, err
 }
 
-// BodyDigest returns the SHA-256 of everything except Epoch: equal digests mean equal contributions
-// and equal decisions.
+// BodyDigest returns the SHA-256 of all fields except Epoch. Equal digests mean equal contributions
+// and equal admissions.
 func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.write().out) }
 
 // body encodes everything except Epoch. Errors: ErrInvalid.
 func (d *Delta) body() ([]byte, error) { return d.write().written() }
 
 func (d *Delta) write() *wire {
-	// In most cases one allocation is enough.
+	// This capacity is usually enough.
 	w := newWriter(make([]byte, 0, 256+24*len(d.Users)+24*len(d.Labels)), KindDeltaBody)
 	d.layout(w)
 	return w
@@ -100,11 +100,11 @@ func (d *Delta) layout(w *wire) {
 		w.fail("tallies and metric windows differ in number")
 		return
 	}
-	var before windows
+	var previous windows
 	for i := range d.Windows {
 		p := &d.Windows[i]
 		w.uint32(&p.Metric, "metric")
-		before.layout(&p.WindowStart, &p.WindowEnd, w)
+		previous.layout(&p.WindowStart, &p.WindowEnd, w)
 		d.Tallies[i].layout(w)
 	}
 	w.uints(&d.Filtered, "filtered")
@@ -123,9 +123,9 @@ func (d *Delta) layoutUsers(w *wire) {
 	if w.reading {
 		d.Users, row.free = make([]DeltaUser, n), make([]KeyCount, entries)
 	}
-	// All users of the delta share the two common sets.
+	// Users with one of the two most common sets share that set's memory.
 	none, all := NewBits(len(d.Windows)), allBits(len(d.Windows))
-	var before *ContribUser
+	var previous *ContribUser
 	for i := range d.Users {
 		u := &d.Users[i]
 		if w.reading {
@@ -147,8 +147,8 @@ func (d *Delta) layoutUsers(w *wire) {
 			}
 			w.out = row.append(w.out, &u.ContribUser, form, bits)
 		}
-		row.check(w, before, &u.ContribUser)
-		before = &u.ContribUser
+		row.check(w, previous, &u.ContribUser)
+		previous = &u.ContribUser
 		if len(u.Admitted) != len(all) || !u.Admitted.within(len(d.Windows)) {
 			w.fail("admissions and metric windows differ in number")
 		}
@@ -156,7 +156,7 @@ func (d *Delta) layoutUsers(w *wire) {
 	row.end(w)
 }
 
-// within reports whether no bit at n or beyond is set in the last byte of a set for 0 to n−1.
+// within reports whether a set for 0 to n−1 has no bit for n or beyond in its last byte.
 func (b Bits) within(n int) bool { return n&7 == 0 || b[len(b)-1]>>(n&7) == 0 }
 
 func allBits(n int) Bits {

@@ -10,8 +10,9 @@ import (
 
 // LedgerReader collects a ledger partition's records in log order and returns the complete deltas
 // and the newest snapshot. A part replaces an earlier part with the same key, so compaction of the
-// topic makes no difference; a set with a missing or replaced part is ignored. The reader keeps
-// copies of the current parts only. Not for concurrent use; the zero value is ready.
+// topic makes no difference. A set of parts is ignored if one of them is missing or was replaced by
+// a part of another set. The reader keeps copies of the current parts only. It is not safe for
+// concurrent use. The zero value is ready for use.
 type LedgerReader struct {
 	slots map[ledgerSlot]map[uint32]LedgerPart // by part number
 }
@@ -22,9 +23,8 @@ type ledgerSlot struct {
 }
 
 // Add adds the next record of the partition; a nil value is a tombstone. The bytes are copied.
-// Errors: ErrMalformed, ErrVersion. After a malformed record the caller may continue: under a valid
-// ledger key it replaces the earlier record, whose part is then missing; under any other key it
-// changes nothing.
+// Errors: ErrMalformed, ErrVersion. The caller may continue after a malformed record: if the
+// record's key is a valid ledger key, the part with that key is then missing.
 func (l *LedgerReader) Add(r LedgerRecord) error {
 	p, err := DecodeLedgerPart(r.Key, r.Value)
 	if err != nil {
@@ -56,8 +56,8 @@ func (l *LedgerReader) put(p LedgerPart) {
 	slot[p.Key.Part] = p
 }
 
-// complete returns the parts of a slot's complete set, in order. Part 0 identifies the set: it is
-// written first, so the newest set either has it or has no part at all.
+// complete returns, in order, the parts of a slot's set, if all are present. Part 0 identifies the
+// set: it is written first, so a newer set without a part 0 has no parts at all.
 func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	head, ok := slot[0]
 	if !ok || int64(head.Set.Parts) > int64(len(slot)) {
@@ -74,9 +74,9 @@ func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	return parts, true
 }
 
-// deltaSets maps each turn with a complete delta to its parts. If two slots have the same turn,
-// because the number of slots has changed, the delta from the later epoch counts or, within one
-// epoch, the one in the lower slot.
+// deltaSets maps each turn with a complete delta to the delta's parts. Two slots may hold deltas of
+// the same turn if the number of slots has changed; deltaSets then returns the delta from the later
+// epoch or, if the epochs are equal, from the lower slot.
 func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 	sets := make(map[uint64][]LedgerPart, len(l.slots))
 	for _, id := range slices.SortedFunc(maps.Keys(l.slots), func(a, b ledgerSlot) int {
@@ -97,8 +97,8 @@ func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 // DeltaTurns lists the turns with a complete delta, ascending, without decoding the deltas.
 func (l *LedgerReader) DeltaTurns() []uint64 { return slices.Sorted(maps.Keys(l.deltaSets())) }
 
-// DeltasAfter returns the complete deltas after a turn: those that a snapshot as of that turn does
-// not include. Errors: ErrMalformed, ErrVersion.
+// DeltasAfter returns the complete deltas of all turns after turn. A snapshot as of turn does not
+// include them. Errors: ErrMalformed, ErrVersion.
 func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	out := make(map[uint64]Delta)
 	for t, parts := range l.deltaSets() {
@@ -130,8 +130,8 @@ type SnapshotInfo struct {
 	Epoch    int64
 }
 
-// Snapshots returns the snapshots of the two slots. The next snapshot goes to the slot that does
-// not hold the newest.
+// Snapshots returns the snapshots in the two slots. The next snapshot is to be written to the slot
+// that does not hold the newest snapshot.
 func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	for i := range out {
 		if parts, ok := complete(l.slots[ledgerSlot{KindSnapshotPart, uint64(i)}]); ok {
@@ -141,8 +141,9 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	return out
 }
 
-// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn and, of two for
-// the same turn, the later epoch; false if there is none. Errors are those of JoinSnapshot.
+// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn. Of two
+// snapshots as of the same turn it returns the one from the later epoch. The bool is false if there
+// is none. Errors: those of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for slot := range uint64(2) {

@@ -11,17 +11,17 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// LedgerSeal encrypts and authenticates the values of a ledger's records: without the user-hash
-// key, nobody can read the event keys, accounts and numbers in a ledger. Its keys are derived from
-// the user-hash key, which never changes.
+// LedgerSeal encrypts and authenticates the values of a ledger's records. Its keys are derived from
+// the user-hash key, which never changes; without that key, nobody can read the event keys,
+// accounts and numbers in a ledger.
 //
 // The construction is SIV (Rogaway and Shrimpton): the HMAC-SHA-256 of a value is both its tag and
 // the first counter block of AES-256 in counter mode. Equal records have equal bytes, and a
 // repeated nonce reveals only that two records are equal. The tag covers the shard and the record's
-// Kafka key, so a record that was moved is rejected. Padding hides the size of a value up to
-// sealStep bytes.
+// Kafka key, so a record that was moved elsewhere is rejected. Padding rounds the size of a value
+// up to a multiple of sealStep.
 //
-// Safe for concurrent use.
+// A LedgerSeal is safe for concurrent use.
 type LedgerSeal struct {
 	shard   uint32
 	tag     secret.Of[[32]byte]
@@ -29,7 +29,7 @@ type LedgerSeal struct {
 }
 
 const (
-	sealStep = 256
+	sealStep = 256 // bytes
 	sealTag  = aes.BlockSize
 )
 
@@ -53,13 +53,13 @@ func (s *LedgerSeal) Seal(r LedgerRecord) []byte {
 	text[copy(text, r.Value)] = 0x80 // then zeros, up to the next step
 	tag := s.authenticate(r.Key, text)
 	copy(out[preambleBytes:], tag)
-	s.flip(tag, text)
+	s.applyKeystream(tag, text)
 	return out
 }
 
-// Open is the inverse of Seal for the value stored under a Kafka key. Errors: ErrMalformed if this
-// shard did not seal the value for this key; ErrVersion for another version, such as an unencrypted
-// value.
+// Open is the inverse of Seal for a value that is stored under a Kafka key. Errors: ErrMalformed if
+// the value was not sealed with this seal for this key; ErrVersion if another version wrote the
+// value, which may then be unencrypted.
 func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 	if value == nil {
 		return nil, nil
@@ -77,7 +77,7 @@ func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 		return nil, r.err
 	}
 	text := append(make([]byte, 0, len(r.rest)), r.rest...)
-	s.flip(tag, text)
+	s.applyKeystream(tag, text)
 	if !hmac.Equal(tag, s.authenticate(key, text)) {
 		return nil, malformed(KindLedgerSeal, "it was not written with this user-hash key, or is damaged")
 	}
@@ -88,8 +88,8 @@ func (s *LedgerSeal) Open(key, value []byte) ([]byte, error) {
 	return text[:end], nil
 }
 
-// OpenRecord opens a record from the topic. A value that this shard did not seal becomes an empty
-// one, which LedgerReader rejects. Errors: ErrVersion.
+// OpenRecord decrypts a record from the topic. If Open fails with ErrMalformed, OpenRecord returns
+// the record with an empty value, which LedgerReader rejects. Errors: ErrVersion.
 func (s *LedgerSeal) OpenRecord(r LedgerRecord) (LedgerRecord, error) {
 	value, err := s.Open(r.Key, r.Value)
 	switch {
@@ -108,7 +108,7 @@ func (s *LedgerSeal) authenticate(key, text []byte) []byte {
 }
 
 // flip encrypts or decrypts a text in place.
-func (s *LedgerSeal) flip(tag, text []byte) {
+func (s *LedgerSeal) applyKeystream(tag, text []byte) {
 	key := s.encrypt.Reveal()
 	block, _ := aes.NewCipher(key[:]) // it fails only for keys of other lengths
 	cipher.NewCTR(block, tag).XORKeyStream(text, text)

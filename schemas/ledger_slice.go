@@ -1,7 +1,7 @@
 package schemas
 
-// OpenSlice holds the contributions of a shard's users to the slice of one turn. It is kept as long
-// as a window that contains the slice is open.
+// OpenSlice holds the contributions of a shard's users to the slice of one turn. It is kept until
+// all windows that contain the slice are closed.
 type OpenSlice struct {
 	Turn     uint64
 	Filtered []uint64      // by metric: records of the slice that its filter excludes

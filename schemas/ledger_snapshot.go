@@ -11,14 +11,14 @@ import (
 // Snapshot holds a shard's accounts, charged up to and including Turn, and its open slices.
 type Snapshot struct {
 	Turn      uint64
-	Epoch     int64            // not part of the body, as in a Delta
-	Accounts  []accounts.Entry // strictly ascending by (ID, Period), no reservations, none zero
-	Forgotten []ForgottenMark  // forgotten users, who count in no later turn; strictly ascending
+	Epoch     int64            // not part of the body, like Delta.Epoch
+	Accounts  []accounts.Entry // strictly ascending by (ID, Period); without reservations; none is zero
+	Forgotten []ForgottenMark  // users whose events no later turn counts; strictly ascending
 	Open      [][]byte         // encoded OpenSlices, strictly ascending by turn
 }
 
-// EncodeSnapshot encodes a snapshot for slot 0 or 1. Key and value of each record are together at
-// most maxBytes long, without Kafka's own framing. Errors: ErrInvalid, ErrTooLarge (maxBytes below
+// EncodeSnapshot encodes a snapshot for slot 0 or 1. The key and value of each record together take
+// at most maxBytes, not counting Kafka's framing. Errors: ErrInvalid, ErrTooLarge (maxBytes below
 // 108), and the errors of accounts.Encode.
 func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	if slot != 0 && slot != 1 {
@@ -51,15 +51,15 @@ func (s *Snapshot) layout(w *wire) {
 	})
 	ascend(w, s.Forgotten, "forgotten users", func(a, b *ForgottenMark) int { return a.Compare(*b) })
 	list(w, &s.Open, 1, "open slices", func(slice *[]byte, w *wire) { w.bytes(slice, math.MaxInt, "open slice") })
-	var before uint64
+	var previousTurn uint64
 	for i, o := range s.Open {
 		turn, err := PeekOpenSlice(o)
 		if errors.Is(err, ErrVersion) {
 			w.note(err)
 		}
 		w.check(err == nil, "an open slice that cannot be decoded")
-		w.check(i == 0 || before < turn, "open slices out of order")
-		before = turn
+		w.check(i == 0 || previousTurn < turn, "open slices out of order")
+		previousTurn = turn
 	}
 }
 
@@ -78,11 +78,11 @@ func (s *Snapshot) layoutAccounts(w *wire) {
 	}
 }
 
-// accountsError converts an error of accounts.Decode: another version, or damage.
+// accountsError converts an error of accounts.Decode to ErrVersion or ErrMalformed.
 func accountsError(err error) error {
-	var other *accounts.DecodeError
-	if errors.As(err, &other) && other.Version != 0 {
-		return &MalformedError{Kind: KindAccounts, What: other.Reason, cause: ErrVersion}
+	var decodeErr *accounts.DecodeError
+	if errors.As(err, &decodeErr) && decodeErr.Version != 0 {
+		return &MalformedError{Kind: KindAccounts, What: decodeErr.Reason, cause: ErrVersion}
 	}
 	return fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MetricSpec holds everything that determines the meaning of a metric's released values: two
+// MetricSpec holds everything that determines the meaning of a metric's released values. Two
 // metrics with the same Digest have the same definition. The digest is part of the input of the
-// noise, so two definitions never share noise.
+// noise, so different definitions never share noise.
 type MetricSpec struct {
 	Name   string
 	Kind   string // a name of package metrickind
-	Filter string // "" passes every event
-	Of     string // for derived kinds: the metric it is derived from
+	Filter string // every event passes the filter ""
+	Of     string // for derived kinds: the metric from which this one is derived
 
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64 // milliseconds
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	Min, Max                        int64 // bounds of values; for Max, see also metrickind.Counted
+	Min, Max                        int64 // bounds on values; metrickind.Counted also uses Max
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
@@ -33,15 +33,17 @@ type MetricSpec struct {
 	Relative, Absolute, Confidence float64 // the target
 
 	KeyMode    string   // "public", "private" or "from"
-	KeysFrom   string   // for "from": the metric whose released keys this one uses
+	KeysFrom   string   // for "from": the metric whose released keys this metric uses
 	PublicKeys [][]byte // strictly ascending in byte order
-	// DeltaKey is the probability that a key with a single user may pass for a contribution of 1,
-	// and c² times as much for a contribution of c: see budgets.Budget.KeyDelta.
+	// DeltaKey is the largest permitted probability that a key with a single user is released if
+	// the user contributes 1. For a contribution of c it is c² times as large: see
+	// budgets.Budget.KeyDelta.
 	DeltaKey units.Delta
-	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means all of it.
+	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means the whole
+	// budget.
 	Burst, Refill units.Mu2
 	Horizon       int64
-	Period        string // budget period, as time.Duration prints it; "" never ends
+	Period        string // budget period, as time.Duration prints it; "" if the period never ends
 }
 
 // Key modes of a metric.
@@ -51,8 +53,8 @@ const (
 	KeysFrom    = "from"    // keys that another metric has released
 )
 
-// Filters returns the distinct filters of a deployment's metrics in order of first use: filter i is
-// bit i in event.Event.Passes and Label.Passes.
+// Filters returns the distinct filters of a deployment's metrics in order of first use. Filter i
+// corresponds to bit i of event.Event.Passes and Label.Passes.
 func Filters(metrics []MetricSpec) []string {
 	var filters []string
 	for i := range metrics {
@@ -63,8 +65,8 @@ func Filters(metrics []MetricSpec) []string {
 	return filters
 }
 
-// Route returns the name of the metric whose release shards this one uses: its own or, if it takes
-// its keys from another metric, that one's.
+// Route returns the name that determines the release shards of the metric's cells: KeysFrom if that
+// is set, and otherwise Name. A metric and the metric that supplies its keys thus share shards.
 func (m *MetricSpec) Route() string {
 	if m.KeysFrom != "" {
 		return m.KeysFrom
@@ -72,28 +74,29 @@ func (m *MetricSpec) Route() string {
 	return m.Name
 }
 
-// HasTarget reports whether the metric has a target. Without one, every count is as precise as the
-// budget allows and Release.Met is always false.
+// HasTarget reports whether the metric has a target. Without a target, every count is as precise as
+// the budget allows and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
 
-// MostEvents is the greatest number of events per user and key that a window counts without a cap.
+// MostEvents is the largest number of events per user and key that a window counts if the metric
+// has no cap.
 const MostEvents = 1 << 30
 
-// Bounds returns the limits of one user's contribution to one count: the cap on events or, without
-// one, the number that a full bucket pays for.
+// Bounds returns the limits on one user's contribution to one count. Without a cap, the number of
+// events is limited to MostEvents and, unless the metric is a sum, to what a full bucket pays for.
 func (m *MetricSpec) Bounds() metrickind.Bounds {
 	events := int64(m.MaxEventsPerKey)
 	if events == 0 {
 		events = MostEvents
 		if kind := metrickind.Of(m.Kind); !kind.Sums() {
-			events = int64(min(MostEvents, m.paid()))
+			events = int64(min(MostEvents, m.affordable()))
 		}
 	}
 	return metrickind.Bounds{Events: events, Min: m.Min, Max: m.Max}
 }
 
-// paid returns the greatest contribution to one count that a full bucket pays for, at least 1.
-func (m *MetricSpec) paid() uint64 {
+// affordable returns the largest contribution to one count that a full bucket pays for, at least 1.
+func (m *MetricSpec) affordable() uint64 {
 	if m.Burst == 0 || m.Top.IsZero() {
 		return math.MaxUint64
 	}
@@ -109,17 +112,17 @@ func (m *MetricSpec) Allowance() accounts.Allowance {
 	return accounts.Allowance{Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon}
 }
 
-// Most returns the largest contribution of one user to one count, limited by the bounds and by a
-// full bucket.
+// Most returns the largest contribution of one user to one count. The metric's bounds and the size
+// of a full bucket limit it.
 func (m *MetricSpec) Most() uint64 {
 	kind := metrickind.Of(m.Kind)
-	if kind.Sums() && m.Min == 0 && m.Max == 0 { // without a range
-		return m.paid()
+	if kind.Sums() && m.Min == 0 && m.Max == 0 { // no range is set
+		return m.affordable()
 	}
-	return min(uint64(kind.Sensitivity(m.Bounds())), m.paid())
+	return min(uint64(kind.Sensitivity(m.Bounds())), m.affordable())
 }
 
-// Digest returns the SHA-256 of an injective encoding of every field.
+// Digest returns the SHA-256 of an injective encoding of all fields.
 func (m MetricSpec) Digest() [32]byte {
 	w := newWriter(nil, KindMetricSpec)
 	m.layout(w)

@@ -12,9 +12,9 @@ import (
 // maxCellKeyBytes is the length of the longest NodeKey.
 const maxCellKeyBytes = MaxKeyBytes + 2 + 4
 
-// Scale returns the scale of the tree whose nodes m defines; for a histogram, PublicKeys are the
-// edges. It fails if m defines no nodes, if its range is empty, or if the edges do not ascend from
-// m.Min to m.Max.
+// Scale returns the scale of the metric's tree of nodes. For a histogram, PublicKeys are the edges.
+// Scale fails if the metric's kind has no nodes, if the range is empty, or if the edges do not
+// ascend from m.Min to m.Max.
 func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	kind := metrickind.Of(m.Kind)
 	if !kind.HasNodes() {
@@ -37,7 +37,8 @@ func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	return scale, nil
 }
 
-// EdgeKeys encodes the edges of a histogram as PublicKeys of its nodes: 8 bytes each, in order.
+// EdgeKeys encodes the edges of a histogram for PublicKeys, with 8 bytes per edge. The byte order
+// of the keys is the order of the edges.
 func EdgeKeys(edges []int64) (keys [][]byte) {
 	for _, edge := range edges {
 		keys = append(keys, binary.BigEndian.AppendUint64(nil, uint64(edge)^1<<63))

@@ -1,7 +1,7 @@
 package schemas
 
 // WindowTally counts the accepted records of a metric window by outcome: excluded by the filter,
-// beyond the caps or the users' allowances, or counted. It is for the trusted side only.
+// beyond a cap or the user's allowance, or counted. It is for the trusted side only.
 type WindowTally struct{ Filtered, Beyond, Counted uint64 }
 
 // MetricTally is the tally of one metric in a turn.
@@ -10,12 +10,12 @@ type MetricTally struct {
 	WindowTally
 }
 
-// Add adds the tally o of another metric window.
+// Add adds o to t.
 func (t *WindowTally) Add(o WindowTally) {
 	t.Filtered, t.Beyond, t.Counted = t.Filtered+o.Filtered, t.Beyond+o.Beyond, t.Counted+o.Counted
 }
 
-// tallyBytes is the least length of an encoded WindowTally.
+// tallyBytes is the minimum length of an encoded WindowTally.
 const tallyBytes = 3
 
 func (t *WindowTally) layout(w *wire) {

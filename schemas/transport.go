@@ -1,16 +1,16 @@
 package schemas
 
-// Open lets a shard spend a turn: every earlier turn is settled.
+// Open permits a shard to spend a turn, because every earlier turn is settled.
 type Open struct {
 	Epoch         int64
 	Turn          uint64
-	Contributions uint64 // contributions to the turn, over all shards
+	Contributions uint64 // number of contributions to the turn in all shards
 	Shard, Shards uint32
-	SettledAt     int64 // control offset of the previous turn's first SETTLED part; −1 without one
+	SettledAt     int64 // offset on control of the previous turn's first SETTLED part; −1 if there is none
 	FromLedger    bool  // the turn is redone from its delta; no contributions follow
 
-	// Group is the reader, one of Groups, whose contributions to the turn are complete with this
-	// OPEN. The turn may be spent once all readers have sent one. Groups 0 means 1.
+	// Group is the group of the reader that has now sent all its contributions to the turn. The
+	// turn may be spent once an OPEN from each of the Groups readers has arrived. Groups 0 means 1.
 	Group, Groups uint32
 }
 
@@ -20,13 +20,13 @@ type Partial struct {
 	Turn                                       uint64
 	Shard, Shards, ReleaseShard, ReleaseShards uint32
 	Records                                    uint64        // records of the turn in this shard
-	Total                                      uint64        // records of the turn in all shards, from OPEN
+	Total                                      uint64        // records of the turn in all shards, as stated in OPEN
 	Tallies                                    []MetricTally // in the Partial for release shard 0 only
 	Cells                                      []Cell
 }
 
-// Cell is one shard's contribution to a count: the clipped sum over its admitted users for a
-// metric, window and key.
+// Cell is one shard's contribution to the count of a metric, window and key: the clipped sum over
+// the shard's admitted users.
 type Cell struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
@@ -44,7 +44,7 @@ type Ack struct {
 	Keys                        []SettledKey
 }
 
-// turn moves the fields that begin every transport encoding, so that PeekEpoch can read them.
+// turn encodes or decodes the fields with which every transport encoding begins: see PeekEpoch.
 func (w *wire) turn(epoch *int64, turn *uint64) {
 	w.int(epoch, "epoch")
 	w.uint(turn, "turn")
@@ -67,21 +67,21 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	return kind, epoch, turn, r.err
 }
 
-// PeekShard returns the shard that receives a transport element, or the release shard of a Partial,
-// without decoding the rest. Errors: ErrMalformed, ErrVersion.
+// PeekShard returns the shard to which a transport element is sent, which for a Partial is the
+// release shard, without decoding the rest. Errors: ErrMalformed, ErrVersion.
 func PeekShard(b []byte) (int, error) {
 	kind, _, _, err := PeekEpoch(b)
 	if err != nil {
 		return 0, err
 	}
-	var before uint64
+	var skipped uint64
 	var shard uint32
 	r := newReader(b, kind)
-	r.turn(new(int64), &before)
+	r.turn(new(int64), &skipped)
 	switch kind {
 	case KindContributions:
 	case KindOpen:
-		r.uint(&before, "contributions")
+		r.uint(&skipped, "contributions")
 	case KindPartial:
 		r.uint32(&shard, "shard")
 		r.uint32(&shard, "shards")
@@ -119,10 +119,10 @@ func (p *Partial) layout(w *wire) {
 	w.fields("shard", &p.Shard, "shards", &p.Shards, "release shard", &p.ReleaseShard,
 		"release shards", &p.ReleaseShards, "records", &p.Records, "total", &p.Total)
 	w.metricTallies(&p.Tallies)
-	var before windows
+	var previous windows
 	list(w, &p.Cells, 5, "cells", func(c *Cell, w *wire) {
 		w.uint32(&c.Metric, "metric")
-		before.layout(&c.WindowStart, &c.WindowEnd, w)
+		previous.layout(&c.WindowStart, &c.WindowEnd, w)
 		w.bytes(&c.Key, maxCellKeyBytes, "key")
 		w.int(&c.Count, "count")
 	})

@@ -1,7 +1,7 @@
 package schemas
 
-// Contributions is a batch of contributions by users of one shard to the slice of one turn. A user
-// may appear in several batches, and more than once in a batch.
+// Contributions is a batch of contributions to the slice of one turn by users of one shard. A user
+// may appear in several batches, and several times in a batch.
 type Contributions struct {
 	Epoch   int64
 	Turn    uint64
@@ -20,7 +20,7 @@ func EncodeContributions(c Contributions) ([]byte, error) {
 }
 
 // DecodeContributions is the inverse of EncodeContributions. Users and entries are stored in m and
-// valid until its next Reset. Errors: ErrMalformed, ErrVersion.
+// are valid until the next m.Reset. Errors: ErrMalformed, ErrVersion.
 func DecodeContributions(m *UserMemory, b []byte) (Contributions, error) {
 	return decode(b, KindContributions, func(c *Contributions, w *wire) { c.layout(w, m) })
 }

@@ -8,9 +8,9 @@ import (
 	"math"
 )
 
-// TurnEnd is written to the turns topic once a turn is settled, for consumers of counts: every
-// value that will ever be released for a window ending at or before End is below CountsEnd. It may
-// be repeated, and a later TurnEnd implies all earlier ones, even if they are missing.
+// TurnEnd tells consumers of counts that a turn is settled: every value that will ever be released
+// for a window ending at or before End is at an offset below CountsEnd. It is written to the turns
+// topic, where it may be repeated. A later TurnEnd implies all earlier ones.
 type TurnEnd struct {
 	Turn       uint64 // at most 2^63−1
 	End        int64  // Unix milliseconds
@@ -19,7 +19,7 @@ type TurnEnd struct {
 	CountsEnd  []int64 // offset after the last value, by partition of Counts
 }
 
-// turnEndJSON is the encoding of a TurnEnd.
+// turnEndJSON is the JSON form of a TurnEnd.
 type turnEndJSON struct {
 	Turn       *uint64 `json:"turn"`
 	End        string  `json:"end"`
@@ -28,7 +28,7 @@ type turnEndJSON struct {
 	CountsEnd  []int64 `json:"counts_end"`
 }
 
-// TurnEndKey returns the Kafka key of every TurnEnd.
+// TurnEndKey returns the Kafka key that all TurnEnds have.
 func TurnEndKey() []byte { return []byte("settled") }
 
 func (e *TurnEnd) check() string {
@@ -48,7 +48,7 @@ func (e *TurnEnd) check() string {
 	return ""
 }
 
-// EncodeTurnEnd encodes a turn's end as JSON, the time in RFC 3339 with Z. Errors: ErrInvalid.
+// EncodeTurnEnd encodes a turn's end as JSON. The time is in RFC 3339 with Z. Errors: ErrInvalid.
 func EncodeTurnEnd(e TurnEnd) ([]byte, error) {
 	if what := e.check(); what != "" {
 		return nil, invalid(KindTurnEnd, what)
@@ -61,7 +61,7 @@ func EncodeTurnEnd(e TurnEnd) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeTurnEnd is the inverse of EncodeTurnEnd. It ignores fields that later versions add. Errors:
+// DecodeTurnEnd is the inverse of EncodeTurnEnd. It ignores fields of later versions. Errors:
 // ErrMalformed.
 func DecodeTurnEnd(b []byte) (TurnEnd, error) {
 	var j turnEndJSON

@@ -13,7 +13,7 @@ import (
 
 // Domain bytes separate the uses of one key, so that account ids, ranks and fingerprints are
 // different functions of the input. After the domain byte, every part but the last has a fixed
-// length or a length prefix, so the input is injective.
+// length or a length prefix, so different parts never give the same input.
 const (
 	domainAccount     = 1
 	domainClipRank    = 2
@@ -25,7 +25,7 @@ const (
 )
 
 // Hasher derives account ids, record ids and clipping ranks from the user-hash key by HMAC-SHA-256.
-// Not for concurrent use: give every goroutine a Clone.
+// A Hasher is not safe for concurrent use: give every goroutine a Clone.
 type Hasher struct {
 	key     secret.Of[[32]byte]
 	mac     hash.Hash
@@ -41,15 +41,15 @@ func NewHasher(key [32]byte) *Hasher {
 // Clone returns an independent hasher with the same key.
 func (h *Hasher) Clone() *Hasher { return NewHasher(h.key.Reveal()) }
 
-// Account returns the account id of a user who passed ValidateUser. It has 128 bits: any two of
-// 10^8 users share one with probability 1.5e-23.
+// Account returns the account id of a user who passed ValidateUser. An id has 128 bits, so the
+// probability that any two of 10^8 users share an id is 1.5e-23.
 func (h *Hasher) Account(user []byte) accounts.ID {
 	h.scratch = append(append(h.scratch[:0], domainAccount), user...)
 	return accounts.ID(h.finish())
 }
 
-// Unnamed returns the account id for one record without a user id, from its position on the events
-// topic. It differs from the id of every user and every other position.
+// Unnamed returns the account id for one record without a user id, given the record's position on
+// the events topic. It differs from the account id of every user and of every other position.
 func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	b := append(h.scratch[:0], domainUnnamed)
 	b = binary.BigEndian.AppendUint32(b, uint32(partition))
@@ -57,11 +57,11 @@ func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	return accounts.ID(h.finish())
 }
 
-// ForgottenMark identifies the account of a forgotten user. Without the user-hash key it reveals
-// nothing about the user, and cannot be computed from the account id.
+// ForgottenMark identifies the account of a forgotten user. Without the user-hash key, a mark
+// reveals nothing about the user and cannot be computed from the account id.
 type ForgottenMark [16]byte
 
-// Compare orders marks.
+// Compare orders marks by their bytes.
 func (m ForgottenMark) Compare(o ForgottenMark) int { return bytes.Compare(m[:], o[:]) }
 
 // Forgotten returns the mark of an account.
@@ -70,14 +70,14 @@ func (h *Hasher) Forgotten(id accounts.ID) ForgottenMark {
 	return h.finish()
 }
 
-// ClipRank returns the rank of a user's key for a metric: the keys with the lowest ranks are kept.
-// It depends only on the user's own data, not on offsets or arrival order.
+// ClipRank returns the rank of a user's key for a metric; clipping keeps the keys with the lowest
+// ranks. The rank depends only on the user's own data, not on offsets or arrival order.
 func (h *Hasher) ClipRank(metric string, id accounts.ID, period int64, key []byte) [16]byte {
 	return h.rank(domainClipRank, metric, id, period, key)
 }
 
-// Record returns the id of a record, a function of its bytes. With it the ledger can order a user's
-// records without storing them.
+// Record returns the id of a record, which depends only on the record's bytes. The ledger stores
+// ids instead of records to put a user's records in order.
 func (h *Hasher) Record(value []byte) RecordID {
 	h.scratch = append(append(h.scratch[:0], domainRecord), value...)
 	return h.finish()
@@ -86,8 +86,8 @@ func (h *Hasher) Record(value []byte) RecordID {
 // RecordID identifies a record's bytes under the user-hash key.
 type RecordID [16]byte
 
-// RecordRank returns the rank of a record among those of one user and key for a metric: a sum keeps
-// the records with the lowest ranks.
+// RecordRank returns the rank of a record among the records of one user and key for a metric. A sum
+// keeps the records with the lowest ranks.
 func (h *Hasher) RecordRank(metric string, id accounts.ID, period int64, record RecordID) [16]byte {
 	return h.rank(domainRecordRank, metric, id, period, record[:])
 }
@@ -105,8 +105,8 @@ func (h *Hasher) finish() (out [16]byte) {
 	return out
 }
 
-// KeyFingerprintOf returns a fingerprint that identifies a secret key without revealing it: two
-// deployments with the same fingerprint for the same label have the same key. label is its purpose.
+// KeyFingerprintOf returns a fingerprint that identifies a secret key without revealing the key.
+// label states the key's purpose. Equal fingerprints for the same label mean equal keys.
 func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(appendString([]byte{domainFingerprint}, label))

@@ -37,7 +37,7 @@ const (
 	KindDeltaBody     Kind = 17
 	KindSnapshotPart  Kind = 18
 	KindSnapshotBody  Kind = 19 // 20: kindFence
-	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
+	KindLedgerKey     Kind = 21 // text; named in errors only
 	KindOpenSlice     Kind = 22
 	KindAccounts      Kind = 23 // format of package accounts; named in errors only
 	KindLedgerSeal    Kind = 24 // an encrypted part of a delta or a snapshot
@@ -78,8 +78,8 @@ const (
 	maxTextBytes   = 1 << 16 // names, topics, reasons
 )
 
-// version returns the version of a kind's format. HEADER is read before anything is written, so the
-// version of the control log rises whenever any other does.
+// version returns the version of a kind's format. A program reads HEADER before it writes anything,
+// so the version of the control log must rise whenever any other version rises.
 func (k Kind) version() byte {
 	switch {
 	case k <= KindForget:
@@ -112,7 +112,8 @@ func FormatVersions() []FormatVersion {
 // countsVersion is the version of counts.avsc.
 const countsVersion = 2
 
-// unknownKind returns an ErrVersion for a record of this program whose kind a later version added.
+// unknownKind returns an ErrVersion if b is a record of tollgate whose kind a later version has
+// added, and otherwise nil.
 func unknownKind(b []byte) error {
 	if len(b) < preambleBytes || !Ours(b) {
 		return nil
@@ -124,16 +125,15 @@ func unknownKind(b []byte) error {
 	return &MalformedError{Kind: k, What: "this program does not know the kind", cause: ErrVersion}
 }
 
-// Ours reports whether some version of this program wrote an encoding, even if it has been damaged
-// since: all encodings except Avro begin with the same two bytes.
+// Ours reports whether some version of tollgate wrote a binary encoding, even if the encoding is
+// damaged after the two bytes with which all of them begin.
 func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
-// wire moves the fields of one record, in the order of its format: it writes them or reads them. A
-// layout is one function for both directions, so they cannot disagree, and bounds and order are
-// stated once.
+// wire encodes or decodes the fields of one record. A layout is a function that passes the fields
+// to a wire in the order of the format. It serves both directions, so they cannot disagree.
 //
-// While writing, a fault is recorded and changes nothing else. While reading, every call after the
-// first fault yields zero values and empty lists, so a layout needs no branch for each field.
+// While writing, a fault is recorded and has no other effect. While reading, every call after the
+// first fault yields zero values and empty lists, so a layout need not check each field.
 type wire struct {
 	kind    Kind
 	reading bool
@@ -147,12 +147,12 @@ func newWriter(dst []byte, k Kind) *wire {
 	return &wire{kind: k, out: append(dst, magic0, magic1, byte(k), k.version())}
 }
 
-// newReader returns a wire that reads b, which must begin with the preamble of kind k.
+// newReader returns a wire that reads b. b must begin with the preamble of kind k.
 func newReader(b []byte, k Kind) *wire {
 	w := &wire{kind: k, reading: true, rest: b}
 	switch {
 	case len(b) < preambleBytes || b[0] != magic0 || b[1] != magic1:
-		w.fail("it does not begin like a record of this program")
+		w.fail("it does not begin with the preamble of tollgate's records")
 	case Kind(b[2]) != k:
 		w.fail("it is of another kind")
 	case b[3] != k.version():
@@ -182,7 +182,7 @@ func decode[T any](b []byte, k Kind, layout func(*T, *wire)) (T, error) {
 	return v, nil
 }
 
-// fail records a fault unless there is an earlier one; what describes it in the record's terms.
+// fail records a fault unless an earlier one is recorded. what describes the fault.
 func (w *wire) fail(what string) {
 	switch {
 	case w.err != nil:
@@ -193,7 +193,7 @@ func (w *wire) fail(what string) {
 	}
 }
 
-// note records an error unless it is nil or there is an earlier one.
+// note records an error unless it is nil or an earlier one is recorded.
 func (w *wire) note(err error) {
 	if err != nil && w.err == nil {
 		w.err, w.rest = err, nil
@@ -215,7 +215,8 @@ func (w *wire) written() ([]byte, error) {
 	return w.out, nil
 }
 
-// fields moves simple fields in order; each is preceded by its name for errors.
+// fields encodes or decodes simple fields in order. In pairs, each field is preceded by its name,
+// which is used in errors.
 func (w *wire) fields(pairs ...any) {
 	for i := 0; i < len(pairs); i += 2 {
 		name := pairs[i].(string)
@@ -288,7 +289,7 @@ func (w *wire) readUint(most uint64, what string) uint64 {
 	}
 	v, n := binary.Uvarint(b)
 	switch {
-	// A number whose last byte is zero has a shorter form and is rejected: encodings are unique.
+	// A number whose last byte is zero has a shorter form and is rejected.
 	case n <= 0 || b[n-1] == 0:
 		w.fail(what + ": not a number in its shortest form")
 	case v > most:
@@ -300,8 +301,8 @@ func (w *wire) readUint(most uint64, what string) uint64 {
 	return 0
 }
 
-// length moves the length of a list of elements of at least size bytes. While reading, they must
-// fit into the remaining bytes.
+// length encodes or decodes the length of a list whose elements take at least size bytes each.
+// While reading, the elements must fit into the remaining bytes.
 func (w *wire) length(n, size int, what string) int {
 	if !w.reading {
 		w.out = binary.AppendUvarint(w.out, uint64(n))
@@ -315,7 +316,7 @@ func (w *wire) length(n, size int, what string) int {
 	return int(long)
 }
 
-// next returns the next n bytes, sharing memory with the encoding.
+// next returns the next n bytes. They share memory with the encoding.
 func (w *wire) next(n int, what string) []byte {
 	if n > len(w.rest) {
 		w.fail(what + ": truncated")
@@ -326,7 +327,7 @@ func (w *wire) next(n int, what string) []byte {
 	return b
 }
 
-// fixed moves len(v) bytes.
+// fixed encodes or decodes len(v) bytes.
 func (w *wire) fixed(v []byte, what string) {
 	if !w.reading {
 		w.out = append(w.out, v...)
@@ -335,8 +336,8 @@ func (w *wire) fixed(v []byte, what string) {
 	clear(v[copy(v, w.next(len(v), what)):])
 }
 
-// bytes moves a length, at most limit, and that many bytes. A decoded value shares memory with the
-// encoding.
+// bytes encodes or decodes a length of at most limit, followed by that many bytes. A decoded value
+// shares memory with the encoding.
 func (w *wire) bytes(v *[]byte, limit int, what string) {
 	n := w.length(len(*v), 1, what)
 	if n > limit {
@@ -383,8 +384,8 @@ func (w *wire) float(v *float64, what string) {
 	}
 }
 
-// wide moves a 128-bit number: a length byte (0 to 16) and its big-endian bytes without leading
-// zeros.
+// wide encodes or decodes a 128-bit number as a length (0 to 16) and big-endian bytes without
+// leading zeros.
 func (w *wire) wide(v *int128.Uint, what string) {
 	if !w.reading {
 		w.out = v.AppendMinimal(append(w.out, byte(v.ByteLen())))
@@ -401,7 +402,7 @@ func (w *wire) wide(v *int128.Uint, what string) {
 
 func (w *wire) precision(v *units.Precision, what string) { w.wide((*int128.Uint)(v), what) }
 
-// more reports whether optional fields follow; when writing, it returns present.
+// more reports whether optional fields follow: present while writing, or that bytes are left.
 func (w *wire) more(present bool) bool {
 	if w.reading {
 		return len(w.rest) > 0
@@ -409,12 +410,12 @@ func (w *wire) more(present bool) bool {
 	return present
 }
 
-// list moves a length and that many elements of at least size bytes each.
+// list encodes or decodes a length and that many elements, which take at least size bytes each.
 func list[T any](w *wire, v *[]T, size int, what string, element func(*T, *wire)) {
 	elements(w, v, w.length(len(*v), size, what), what, element)
 }
 
-// elements moves n elements; n follows from earlier fields.
+// elements encodes or decodes n elements, where n is known from earlier fields.
 func elements[T any](w *wire, v *[]T, n int, what string, element func(*T, *wire)) {
 	if w.reading {
 		if *v = nil; n > 0 {
@@ -440,7 +441,7 @@ func (w *wire) uints(v *[]uint64, what string) {
 	list(w, v, 1, what, func(n *uint64, w *wire) { w.uint(n, what) })
 }
 
-// ascend requires that every element is greater than the one before it.
+// ascend records a fault unless every element is greater than the one before it.
 func ascend[T any](w *wire, v []T, what string, compare func(a, b *T) int) {
 	for i := 1; i < len(v); i++ {
 		if compare(&v[i-1], &v[i]) >= 0 {

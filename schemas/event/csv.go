@@ -2,8 +2,8 @@ package event
 
 import "github.com/tollgate-dp/tollgate/internal/base/formats/csvrow"
 
-// splitQuoted splits at separators outside quotes, as encoding/csv does by default. Neither an
-// empty line nor two rows are accepted.
+// splitQuoted splits a row at separators outside quotes, as encoding/csv does by default. ok is
+// false if line is empty or has more than one row.
 func (r *rows) splitQuoted(line []byte) (fields int, ok bool) {
 	if len(line) == 0 {
 		return 0, false

@@ -31,7 +31,7 @@ func referenceValue(text string, decimals int) (int64, bool) {
 	}
 	half := big.NewRat(int64(x.Sign()), 2)
 	n := new(big.Int).Quo(x.Add(x, half).Num(), x.Denom()) // towards zero
-	return n.Int64(), n.CmpAbs(big.NewInt(mostUnits)) <= 0
+	return n.Int64(), n.CmpAbs(big.NewInt(maxUnits)) <= 0
 }
 
 func randomNumber(random *rand.Rand) string {

@@ -1,27 +1,27 @@
-// Package event decodes events: from a record of CSV, TSV, JSON or Avro it extracts the user, the
-// key, the time and the value, and determines the filters that the event passes.
+// Package event decodes events: it extracts the user, the key, the time and the value from a CSV,
+// TSV, JSON or Avro record and determines which filters the event passes.
 //
-// A Format describes the encoding of records and names their fields. NewDecoder checks it once and
+// A Format describes the encoding of records and names their fields. NewDecoder checks a Format and
 // returns a Decoder, which returns an Event or an *Error with the class of the dead letter.
 //
-// An Encoding holds everything that distinguishes one format from another: the table is in
-// encoding.go, each decoder in its own file. Other production code reads the properties of an entry
-// and names no format; package internal/testing/doccheck tests this.
+// An Encoding holds everything that distinguishes one format from another. The table of Encodings
+// is in encoding.go, and each format's decoder is in its own file. Other production code uses the
+// properties of an Encoding and names no format; package internal/testing/doccheck tests this.
 //
 // Guarantees:
 //
 //   - The same bytes, Format and registered schema give the same Event or the same Error on every
-//     machine. Rows are read as by encoding/csv, JSON as by encoding/json, and Avro by
-//     twmb/avro, which tests compare with goavro; tests and fuzzers compare the other decoders with
-//     their models.
-//   - An event's time and value are exact: floats are used only if the record has a double.
-//   - No record makes a decoder panic, run or allocate without bound. A warm decoder allocates only
-//     for filters, for escapes in JSON, and in Avro for the values that it extracts.
-//   - Errors contain no data of a record.
+//     machine. Rows are decoded as by encoding/csv and JSON as by encoding/json; tests and fuzzers
+//     compare the results. Avro is decoded by twmb/avro, which tests compare with goavro.
+//   - An event's time and value are exact: floating point is used only for Avro floats and doubles.
+//   - No record makes a decoder panic, or run or allocate without bound. After its first records, a
+//     decoder allocates only for filters, for escapes in JSON, and for Avro values other than
+//     strings, integers and doubles.
+//   - Errors contain no data from a record.
 //   - Two formats with the same Identity decode every record alike.
 //
-// The package does not guarantee that a record is complete, honest or unique (nothing is
-// deduplicated), nor that the registry is available: Decode returns its errors.
+// The package does not guarantee that a record is complete, honest or unique: nothing is
+// deduplicated. It does not guarantee either that the registry is available.
 //
-// A Decoder is not for concurrent use; a Format may be shared.
+// A Decoder is not safe for concurrent use; a Format is.
 package event

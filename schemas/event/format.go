@@ -16,7 +16,7 @@ import (
 
 // FormatError describes an invalid Format.
 type FormatError struct {
-	Field  string // the field at fault, as in "time_unit" or "filters[2]"
+	Field  string // name of the faulty field, for example "time_unit" or "filters[2]"
 	Reason string
 }
 
@@ -27,8 +27,8 @@ func badFormat(field, format string, args ...any) error {
 	return &FormatError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// SchemaSource returns writer schemas by their id in a registry. Errors other than ErrUnknownSchema
-// and ErrUnfitSchema mean that the registry did not respond this time.
+// SchemaSource returns writer schemas by their id in a registry. An error other than
+// ErrUnknownSchema and ErrUnfitSchema means that the registry did not respond this time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
 }
@@ -42,21 +42,20 @@ var ErrUnfitSchema = errors.New("unfit schema")
 // Option is an option of NewDecoder.
 type Option func(*Decoder)
 
-// WithSchemas gives the decoder a registry for Avro records in the registries' wire format: a zero
-// byte, the schema's id in four big-endian bytes, and the record. Each schema is requested once,
-// within ctx.
+// WithSchemas sets the registry for Avro records that begin with a schema id: a zero byte, the id
+// in four big-endian bytes, and then the record. Each schema is requested once, with ctx.
 func WithSchemas(ctx context.Context, source SchemaSource) Option {
 	return func(d *Decoder) { d.ctx, d.schemas = ctx, source }
 }
 
-// OnUnfitSchema makes the decoder call fn once for each registered schema that cannot describe an
-// event, before its first record becomes a dead letter of ClassUnfitSchema. The reason is a
-// *FormatError or an ErrUnfitSchema. It may quote the schema, but contains no data from a record.
+// OnUnfitSchema makes the decoder call fn once for each registered schema that does not describe an
+// event, before the first record with that schema becomes a dead letter of ClassUnfitSchema. The
+// reason is a *FormatError or ErrUnfitSchema. It may quote the schema, but no record.
 func OnUnfitSchema(fn func(id uint32, reason error)) Option {
 	return func(d *Decoder) { d.onUnfit = fn }
 }
 
-// Check checks the format as NewDecoder does, but does not require a source of schemas. Errors are
+// Check checks the format as NewDecoder does, but requires no SchemaSource. Errors are
 // *FormatError.
 func (f Format) Check() error {
 	_, err := f.compile(nil)
@@ -76,8 +75,8 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	return d, nil
 }
 
-// NeverEqual describes a comparison in a filter that has the same result for every record, because
-// the field never has the constant's type; "" if there is none.
+// NeverEqual describes a comparison in a filter whose result is the same for every record because
+// the field never has the type of the constant. It returns "" if there is none.
 func (f Format) NeverEqual(text string) string {
 	f.Filters = []string{text}
 	d, err := f.compile(nil)
@@ -92,13 +91,13 @@ func (f Format) NeverEqual(text string) string {
 	return ""
 }
 
-// Fields returns the names of the fields of user, key, time and value.
+// Fields returns the names of the fields that contain the user, key, time and value.
 func (f Format) Fields() []string {
 	all := slices.Concat([]string{f.User, f.Key, f.Time, f.Value}, f.MoreKeys, f.MoreTimes)
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// FieldsOf returns the names of the fields that an Error.Field refers to.
+// FieldsOf returns the names of the fields to which an Error.Field refers.
 func (f Format) FieldsOf(field string) []string {
 	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...),
 		"time": append([]string{f.Time}, f.MoreTimes...), "value": {f.Value}}[field]
@@ -106,10 +105,10 @@ func (f Format) FieldsOf(field string) []string {
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: cmp.Or(f.MaxRecordBytes, DefaultMaxRecordBytes), decimals: f.Decimals, comma: f.DecimalComma,
-		encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys),
-		times: 1 + len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip,
+	d := &Decoder{max: cmp.Or(f.MaxRecordBytes, DefaultMaxRecordBytes), decimals: f.Decimals,
+		decimalComma: f.DecimalComma, encoding: f.Encoding(), unit: f.TimeUnit, layoutText: f.TimeLayout,
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keyParts: 1 + len(f.MoreKeys),
+		timeParts: 1 + len(f.MoreTimes), allowNoUser: f.NoUser == NoUserEach, skipNoValue: f.NoValue == NoValueSkip,
 		errs: make(map[Error]*Error), onUnfit: func(uint32, error) {}}
 	err := f.checkNames(d.encoding)
 	if err != nil {
@@ -137,7 +136,7 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 	return d, nil
 }
 
-// compileTimes returns the layouts and the zone of times in the unit "text".
+// compileTimes returns the layouts and the time zone for times in the unit "text".
 func (f *Format) compileTimes() (layouts []timeLayout, zone *time.Location, err error) {
 	for _, only := range [...]struct{ field, value string }{{"time_layout", f.TimeLayout}, {"time_zone", f.TimeZone}} {
 		if only.value != "" && f.TimeUnit != TimeText {
@@ -175,7 +174,7 @@ func (d *Decoder) compileFilters(texts []string) error {
 	return nil
 }
 
-// firstUse returns the FormatError.Field for the first filter that uses a field.
+// firstUse returns the FormatError.Field of the first filter that uses the field name.
 func (d *Decoder) firstUse(name string) string {
 	return fmt.Sprintf("filters[%d]", d.filter.FirstUse(name))
 }
@@ -196,13 +195,13 @@ func (f Format) checkNames(e Encoding) error {
 		return badFormat("decimals", "decimals need a value field: name one (--value-field, or events.fields.value), "+
 			"or leave decimals out")
 	case f.DecimalComma && (f.Value == "" || e.Schemas()):
-		return badFormat("decimal_comma", "it is for a value field of texts: leave it out")
+		return badFormat("decimal_comma", "it applies only to a value field that contains text: omit it")
 	case f.User == "":
 		return badFormat("user", "no user field is named")
 	case f.NoUser != "" && f.NoUser != NoUserEach:
-		return badFormat("no_user", "%q: must be %s, or empty for broken records", f.NoUser, NoUserEach)
+		return badFormat("no_user", "%q: must be %s, or empty if such records are broken", f.NoUser, NoUserEach)
 	case f.NoValue != "" && f.NoValue != NoValueBroken && (f.NoValue != NoValueSkip || f.Value == ""):
-		return badFormat("no_value", "%q: must be broken, or skip with a value field", f.NoValue)
+		return badFormat("no_value", "%q: must be broken or, with a value field, skip", f.NoValue)
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
 	case f.Separator != "" && (!e.Quoted || len(f.Separator) > 1 || strings.Contains("\"\r\n", f.Separator)):
@@ -217,11 +216,11 @@ func (f Format) checkNames(e Encoding) error {
 		return err
 	}
 	if len(f.MoreTimes) > 0 && f.TimeUnit != TimeText {
-		return badFormat("time", "several fields are texts: the time unit must be %s, but is %q", TimeText, f.TimeUnit)
+		return badFormat("time", "a time of several fields is text, with the unit %s, not %q", TimeText, f.TimeUnit)
 	}
 	units, empty := TimeUnits(), ""
 	if e.Schemas() {
-		units, empty = units[:onlyTexts], ", or empty for that of the logical type"
+		units, empty = units[:firstSchemalessUnit], ", or empty for that of the logical type"
 	}
 	if f.TimeUnit != "" && !slices.Contains(units, f.TimeUnit) {
 		return badFormat("time_unit", "%q: must be %s%s", f.TimeUnit, spelling.List(units, " or "), empty)

@@ -9,35 +9,35 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// Identity describes how the format decodes records. registry names the registry for the schema ids
-// in records. Errors are *FormatError.
+// Identity returns a description of how the format decodes records. registry identifies the
+// registry that defines the schema ids in records. Errors are *FormatError.
 func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	d, err := f.compile(nil)
 	if err != nil {
 		return schemas.EventIdentity{}, err
 	}
 	var id schemas.EventIdentity
-	for i, to := range [...]*string{fieldUser: &id.User, fieldValue: &id.Value} {
-		if to != nil && d.fields[i] != "" {
-			*to = d.records.place(i, registry)
+	for i, target := range [...]*string{fieldUser: &id.User, fieldValue: &id.Value} {
+		if target != nil && d.fields[i] != "" {
+			*target = d.records.place(i, registry)
 		}
 	}
 	if d.decimals > 0 && f.Value != "" {
 		id.Value = fmt.Sprintf("units of 10^-%d of %s", d.decimals, id.Value)
 	}
-	if d.comma {
+	if d.decimalComma {
 		id.Value += " with a decimal comma"
 	}
-	if d.valued {
+	if d.skipNoValue {
 		id.Value += ", else no event"
 	}
-	if d.unnamed {
+	if d.allowNoUser {
 		id.User += unnamedPlace
 	}
 	if id.Key = "no key"; f.Key != "" {
-		id.Key = d.placeOf(fieldKey, fieldMoreKeys, d.keys, registry)
+		id.Key = d.placeOf(fieldKey, fieldMoreKeys, d.keyParts, registry)
 	}
-	id.Time = d.placeOf(fieldTime, fieldMoreTimes, d.times, registry)
+	id.Time = d.placeOf(fieldTime, fieldMoreTimes, d.timeParts, registry)
 	for _, text := range f.Filters {
 		id.Filters = append(id.Filters, d.identityOfFilter(text, registry))
 	}
@@ -48,29 +48,29 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	return id, nil
 }
 
-// inUnit appends the unit of the time to its place.
-func (d *Decoder) inUnit(field int, found string) string {
+// inUnit appends the unit of times to place if field is the time.
+func (d *Decoder) inUnit(field int, place string) string {
 	if field == fieldTime {
-		found += fmt.Sprintf(" in %q", d.unit) + d.textTimes()
+		place += fmt.Sprintf(" in %q", d.unit) + d.textTimes()
 	}
-	return found
+	return place
 }
 
-// textTimes describes how texts are read as times, apart from the unit.
-func (d *Decoder) textTimes() (how string) {
-	if d.writtenAs != "" {
-		how += fmt.Sprintf(" as %q", d.writtenAs)
+// textTimes describes how text is parsed as a time, except for the unit.
+func (d *Decoder) textTimes() (details string) {
+	if d.layoutText != "" {
+		details += fmt.Sprintf(" as %q", d.layoutText)
 	}
 	if d.clock != nil {
-		how += fmt.Sprintf(" by the clock of %q", d.clock)
+		details += fmt.Sprintf(" by the clock of %q", d.clock)
 	}
 	if d.zone != nil {
-		how += fmt.Sprintf(" at %q", d.zone)
+		details += fmt.Sprintf(" at %q", d.zone)
 	}
-	return how
+	return details
 }
 
-// identityOfFilter describes the places of a filter's fields.
+// identityOfFilter describes the places of the fields that a filter uses.
 func (d *Decoder) identityOfFilter(text, registry string) string {
 	if all := d.records.members(registry); all != "" {
 		return all

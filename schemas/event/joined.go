@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MaxKeyParts and MaxTimeParts limit the fields of a key and of a time.
+// MaxKeyParts and MaxTimeParts are the maximum numbers of fields that make up a key and a time.
 const (
 	MaxKeyParts  = 4
 	MaxTimeParts = 4
@@ -16,8 +16,8 @@ const (
 
 const keySeparator = '|' // between the parts of a key
 
-// SplitKey returns the parts of an event's key if its Format has MoreKeys. They are separated by |;
-// within a part, \| stands for | and \\ for \.
+// SplitKey returns the parts of an event's key, for a Format with MoreKeys. In the key, parts are
+// separated by |; within a part, \| stands for | and \\ for \.
 func SplitKey(key string) (parts []string, err error) {
 	var part strings.Builder
 	for i := 0; i < len(key); i++ {
@@ -48,43 +48,43 @@ func appendPart(dst, part []byte) []byte {
 	return dst
 }
 
-// joinedKey returns the key of the last record.
+// joinedKey returns the key of the current record.
 func (d *Decoder) joinedKey() []byte {
-	if d.keys < 2 {
+	if d.keyParts < 2 {
 		return d.raw[fieldKey]
 	}
-	d.label = appendPart(d.label[:0], d.raw[fieldKey])
-	for i := range d.keys - 1 {
-		d.label = appendPart(append(d.label, keySeparator), d.raw[fieldMoreKeys+i])
+	d.keyBuffer = appendPart(d.keyBuffer[:0], d.raw[fieldKey])
+	for i := range d.keyParts - 1 {
+		d.keyBuffer = appendPart(append(d.keyBuffer, keySeparator), d.raw[fieldMoreKeys+i])
 	}
-	return d.label
+	return d.keyBuffer
 }
 
-// joinedTime returns the text of the last record's time. It is nil if a part is missing: the time
-// would be read as midnight.
+// joinedTime returns the text of the current record's time. It returns nil if a part is missing,
+// because a date without a time of day would be parsed as midnight.
 func (d *Decoder) joinedTime() []byte {
-	if d.times < 2 {
+	if d.timeParts < 2 {
 		return d.raw[fieldTime]
 	}
-	d.date = append(d.date[:0], d.raw[fieldTime]...)
-	for i := range d.times - 1 {
+	d.timeBuffer = append(d.timeBuffer[:0], d.raw[fieldTime]...)
+	for i := range d.timeParts - 1 {
 		part := d.raw[fieldMoreTimes+i]
 		if len(bytes.TrimSpace(part)) == 0 {
 			return nil
 		}
-		d.date = append(append(d.date, ' '), part...)
+		d.timeBuffer = append(append(d.timeBuffer, ' '), part...)
 	}
-	return d.date
+	return d.timeBuffer
 }
 
-// checkParts checks a key or a time of several fields.
-func checkParts(field string, most int, first string, more []string) error {
+// checkParts checks the names of the fields that make up a key or a time.
+func checkParts(field string, limit int, first string, more []string) error {
 	all := append([]string{first}, more...)
 	switch {
 	case len(more) == 0:
 		return nil
-	case len(all) > most:
-		return badFormat(field, "%d fields, but a %s has at most %d", len(all), field, most)
+	case len(all) > limit:
+		return badFormat(field, "%d fields, but a %s has at most %d", len(all), field, limit)
 	case slices.Contains(all, ""):
 		return badFormat(field, "the name of a field is empty")
 	}
@@ -96,8 +96,8 @@ func checkParts(field string, most int, first string, more []string) error {
 	return nil
 }
 
-// placeOf returns the places of all n fields of a key or a time; the numbers of the later fields
-// begin at more.
+// placeOf returns the places of all n fields of a key or a time. field is the number of the first
+// field, and the numbers of the other fields begin at more.
 func (d *Decoder) placeOf(field, more, n int, registry string) string {
 	all := []string{d.records.place(field, registry)}
 	for i := range n - 1 {

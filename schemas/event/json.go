@@ -13,15 +13,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// jsonNode is a member to find, or the whole object.
+// jsonNode is an object member or list item to find, or the whole object.
 type jsonNode struct {
 	step
 	parent  *jsonNode // nil for the whole object
 	members []*jsonNode
-	value   gjson.Result // in the last record; it does not exist if the record lacks the member
+	value   gjson.Result // in the current record; it does not exist if the record lacks the member
 }
 
-// objects finds the members of JSON objects.
+// objects finds the fields of records that are JSON objects.
 type objects struct {
 	d      *Decoder
 	tree   *jsonNode   // members to find
@@ -35,38 +35,38 @@ func compileObjects(d *Decoder, _ *Format) (records, error) {
 	}
 	o := &objects{d: d, tree: &jsonNode{}}
 	for _, path := range paths {
-		o.fields = append(o.fields, o.tree.plant(path))
+		o.fields = append(o.fields, o.tree.add(path))
 	}
 	for _, name := range d.filter.Names() {
-		o.fields = append(o.fields, o.tree.plant([]step{member(name)}))
+		o.fields = append(o.fields, o.tree.add([]step{member(name)}))
 	}
 	return o, nil
 }
 
-// plant adds the node of a path to the tree and returns it.
-func (n *jsonNode) plant(path []step) *jsonNode {
+// add returns the node at a path below n. It adds the missing nodes to the tree.
+func (n *jsonNode) add(path []step) *jsonNode {
 	if len(path) == 0 {
 		return n
 	}
 	for _, m := range n.members {
 		if m.step == path[0] {
-			return m.plant(path[1:])
+			return m.add(path[1:])
 		}
 	}
 	m := &jsonNode{step: path[0], parent: n}
 	n.members = append(n.members, m)
-	return m.plant(path[1:])
+	return m.add(path[1:])
 }
 
-// find implements records. Names match exactly; of equal members, the last one counts. A record
-// that is not valid UTF-8 is undecodable: encoding/json would replace the bytes and might merge two
-// users' ids.
+// find implements records. Names must match exactly. If a member is repeated, its last value is
+// used. A record that is not valid UTF-8 is undecodable: replacing the invalid bytes, as
+// encoding/json does, could merge the ids of two users.
 func (o *objects) find(record []byte) error {
 	d := o.d
 	if !utf8.Valid(record) || !validJSON(record) {
 		return d.fail(ClassUndecodable, "")
 	}
-	// The values share the record's memory. Nothing writes to it before the next call.
+	// The values share the record's memory, which nothing changes before the next call.
 	o.tree.value = gjson.Parse(unsafe.String(unsafe.SliceData(record), len(record)))
 	if !o.tree.value.IsObject() {
 		return d.fail(ClassUndecodable, "")
@@ -84,10 +84,10 @@ func (o *objects) find(record []byte) error {
 	return nil
 }
 
-const maxJSONDepth = 10000 // depth up to which encoding/json reads objects and lists
+const maxJSONDepth = 10000 // maximum nesting of objects and lists in encoding/json
 
-// validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no depth limit:
-// encoding/json checks a text that is long enough to exceed it.
+// validJSON reports whether encoding/json accepts text, which must be valid UTF-8. gjson is faster
+// but has no depth limit, so encoding/json checks a text that is long enough to exceed the limit.
 func validJSON(text []byte) bool {
 	if len(text) > maxJSONDepth {
 		return json.Valid(text)
@@ -95,7 +95,7 @@ func validJSON(text []byte) bool {
 	return gjson.ValidBytes(text)
 }
 
-// find finds the members in n's value.
+// find finds the values of all nodes below n in n's value.
 func (n *jsonNode) find() {
 	for _, m := range n.members {
 		m.value = gjson.Result{}
@@ -121,30 +121,30 @@ func (n *jsonNode) find() {
 	}
 }
 
-// absence returns the class of a record that lacks the member n of a field.
-func (d *Decoder) absence(field int, n *jsonNode) (class string) {
-	switch above := n.parent.value; {
-	case !above.Exists():
-		return d.absence(field, n.parent)
-	case above.Type == gjson.Null:
+// absentClass returns the class of a record in which n, part of a field's path, is absent.
+func (d *Decoder) absentClass(field int, n *jsonNode) (class string) {
+	switch parent := n.parent.value; {
+	case !parent.Exists():
+		return d.absentClass(field, n.parent)
+	case parent.Type == gjson.Null:
 		return d.nullAbove(field)
-	case above.IsObject() && n.item < 0, above.IsArray() && n.item >= 0:
+	case parent.IsObject() && n.item < 0, parent.IsArray() && n.item >= 0:
 		return ClassMissingField
 	}
 	return ClassWrongType
 }
 
-// wholeString matches the text of a valid string that has no half of a surrogate pair.
-var wholeString = regexp.MustCompile(`^(?:[^\\]|\\[^u]|\\u[^dD]|\\u[dD](?:[0-7]|[89abAB]..\\u[dD][c-fC-F]))*$`)
+// pairedSurrogates matches the text of a valid string in which every surrogate is part of a pair.
+var pairedSurrogates = regexp.MustCompile(`^(?:[^\\]|\\[^u]|\\u[^dD]|\\u[dD](?:[0-7]|[89abAB]..\\u[dD][c-fC-F]))*$`)
 
-// decodeField sets the bytes of a field from its member, or returns the class of its fault.
+// decodeField sets d.raw, or d.value, of field i from its node n, or returns the class of a fault.
 func (d *Decoder) decodeField(i int, n *jsonNode, record []byte) (class string) {
 	v := &n.value
 	text := record[v.Index:][:len(v.Raw)]
 	switch v.Type {
 	case gjson.Null:
 		if !v.Exists() {
-			return d.absence(i, n)
+			return d.absentClass(i, n)
 		}
 		return ClassNullField
 	case gjson.String:
@@ -158,8 +158,8 @@ func (d *Decoder) decodeField(i int, n *jsonNode, record []byte) (class string) 
 		if i == fieldValue {
 			return d.decodeValueText()
 		}
-		if escaped && !wholeString.Match(text) {
-			// Half a surrogate pair has no UTF-8 form: ids that differ only there would merge.
+		if escaped && !pairedSurrogates.Match(text) {
+			// A single surrogate has no UTF-8 form, so ids could become equal.
 			return map[int]string{fieldUser: ClassUndecodable, fieldKey: ClassBadKey,
 				fieldTime: ClassBadTimestamp}[mainField(i)]
 		}
@@ -187,7 +187,7 @@ func (d *Decoder) decodeField(i int, n *jsonNode, record []byte) (class string) 
 	return ClassWrongType
 }
 
-// decodeInteger reads an integer without fraction or exponent; −0 is 0.
+// decodeInteger checks that field i is an integer without fraction or exponent. It changes −0 to 0.
 func (d *Decoder) decodeInteger(i int) string {
 	raw := d.raw[i]
 	digits := bytes.TrimPrefix(raw, []byte("-"))
@@ -212,7 +212,7 @@ func (o *objects) place(field int, _ string) string {
 	return o.d.inUnit(field, fmt.Sprintf("path %q of %s", o.d.fields[field], o.d.encoding.Name))
 }
 
-// members needs no names: they are in the filter's text.
+// members implements records. It does not list names because the filter's text contains them.
 func (o *objects) members(string) string { return "members of " + o.d.encoding.Name }
 
 // Limits of memberPaths.
@@ -221,27 +221,27 @@ const (
 	maxPaths     = 64
 )
 
-// memberPaths returns the paths to the values in an object, including those in its objects and in
-// the first items of its lists; nil if the record is not an object.
+// memberPaths returns the paths of the values in an object, including the values in nested objects
+// and in the first items of lists. It returns nil if the record is not an object.
 func memberPaths(record []byte) (paths []string) {
 	object := gjson.ParseBytes(record)
 	if !object.IsObject() || !validJSON(record) {
 		return nil
 	}
-	var below func(path string, value gjson.Result, depth int)
+	var collect func(path string, value gjson.Result, depth int)
 	members := func(prefix string, object map[string]gjson.Result, depth int) {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			below(prefix+pathName.Replace(name), object[name], depth)
+			collect(prefix+pathName.Replace(name), object[name], depth)
 		}
 	}
-	below = func(path string, value gjson.Result, depth int) {
+	collect = func(path string, value gjson.Result, depth int) {
 		switch {
 		case len(paths) == maxPaths:
 		case depth < maxPathDepth && value.IsObject():
 			members(path+".", value.Map(), depth+1)
 		case depth < maxPathDepth && value.IsArray():
 			for item := range value.Values() {
-				below(path+"[0]", item, depth+1)
+				collect(path+"[0]", item, depth+1)
 				break
 			}
 		default:
@@ -254,8 +254,8 @@ func memberPaths(record []byte) (paths []string) {
 
 func isObject(line []byte) bool { return line[0] == '{' && json.Valid(line) }
 
-// spreadObjects reports whether a text begins with an array of objects, an indented object, an
-// object after a record separator (RFC 7464), or two objects separated by a comma or nothing.
+// spreadObjects reports whether a file begins with an array of objects, an indented object, an
+// object after a record separator (RFC 7464), or two objects with a comma or nothing between them.
 func spreadObjects(head []byte) bool {
 	const space = " \t\r\n"
 	head = bytes.TrimLeft(head, space)
@@ -269,7 +269,7 @@ func spreadObjects(head []byte) bool {
 	if !bytes.HasPrefix(head, []byte("{")) {
 		return false
 	}
-	if first, _, whole := bytes.Cut(head, []byte("\n")); whole && string(bytes.TrimRight(first, space)) == "{" {
+	if first, _, found := bytes.Cut(head, []byte("\n")); found && string(bytes.TrimRight(first, space)) == "{" {
 		return true
 	}
 	var object json.RawMessage

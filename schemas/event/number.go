@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// parseInteger reads a decimal integer in JSON's grammar without fraction and exponent.
+// parseInteger parses a decimal integer in JSON's grammar, without fraction and exponent.
 func parseInteger(b []byte) (int64, bool) {
 	digits := bytes.TrimPrefix(b, []byte("-"))
 	if len(digits) == 0 || digits[0] == '+' || len(digits) > 1 && digits[0] == '0' {
@@ -16,7 +16,7 @@ func parseInteger(b []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// signed returns n or −n, and whether it fits.
+// signed returns n, or −n if negative is set, and whether the result fits into an int64.
 func signed(n uint64, negative bool) (int64, bool) {
 	if negative {
 		return int64(-n), n <= 1<<63
@@ -24,7 +24,7 @@ func signed(n uint64, negative bool) (int64, bool) {
 	return int64(n), n <= math.MaxInt64
 }
 
-// parseWhole reads a number in JSON's grammar with an integer value: 5, 5.0 and 5e0 are 5.
+// parseWhole parses a number in JSON's grammar whose value is an integer: 5, 5.0 and 5e0 are 5.
 func parseWhole(b []byte) (int64, bool) {
 	if n, ok := parseInteger(b); ok {
 		return n, true
@@ -34,11 +34,12 @@ func parseWhole(b []byte) (int64, bool) {
 	return whole, ok && exact && fits
 }
 
-// mostUnits limits a value with decimals, in units of 10^−decimals.
-const mostUnits = 1e18
+// maxUnits is the maximum of a value with decimals, in units of 10^−decimals.
+const maxUnits = 1e18
 
-// parseValue reads a number in JSON's grammar in units of 10^−decimals. Without decimals it must be
-// whole; with decimals it is rounded, half away from zero, and at most mostUnits.
+// parseValue parses a number in JSON's grammar and returns it in units of 10^−decimals. If decimals
+// is 0, the number must be an integer. Otherwise it is rounded, half away from zero, and its
+// absolute value must be at most maxUnits.
 func parseValue(b []byte, decimals int) (int64, bool) {
 	if decimals == 0 {
 		return parseWhole(b)
@@ -46,15 +47,15 @@ func parseValue(b []byte, decimals int) (int64, bool) {
 	n, negative, _, ok := scaled(b, decimals+1)
 	n = (n + 5) / 10
 	value, _ := signed(n, negative)
-	return value, ok && n <= mostUnits
+	return value, ok && n <= maxUnits
 }
 
-// groupSeparators may separate thousands, besides the comma or point that is not the decimal mark.
+// groupSeparators are the separators of thousands, in addition to the point or comma, whichever is
+// not the decimal mark.
 var groupSeparators = [...]string{" ", "'", "’", "\u00a0", "\u202f", "\u2009"}
 
-// appendPlain converts a number as people write it to JSON's grammar: +5, .5, 5. and 007, and
-// thousands in groups of three: 1,234.56, 1'234 and 1 234. point is the decimal mark, a point or a
-// comma.
+// appendPlain appends a number, converted to JSON's grammar. It accepts +5, .5, 5. and 007, and
+// thousands in groups of three: 1,234.56, 1'234 and 1 234. point is the decimal mark: '.' or ','.
 func appendPlain(dst, b []byte, point byte) (plain []byte, ok bool) {
 	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
 		if b[0] == '-' {
@@ -81,7 +82,8 @@ func appendPlain(dst, b []byte, point byte) (plain []byte, ok bool) {
 	return append(dst, b...), n > 0 && (len(b) == 0 || b[0]|0x20 == 'e')
 }
 
-// appendGroups appends the digits of groups of three, all after the same separator.
+// appendGroups appends the digits of the groups with which b begins: three digits after a
+// separator, which is the same for all groups.
 func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
 	separator := []byte{'.' ^ ',' ^ point}
 	for _, s := range groupSeparators {
@@ -98,12 +100,12 @@ func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
 	}
 }
 
-// decodeValueText reads the value of a record from the text of a field, or returns the class of its
-// fault. White space is not a value.
+// decodeValueText sets d.value from the text of the value field, or returns the class of a fault. A
+// text of white space is a null value.
 func (d *Decoder) decodeValueText() (class string) {
 	var ok bool
 	text := d.raw[fieldValue]
-	if !d.comma {
+	if !d.decimalComma {
 		if d.value, ok = parseValue(text, d.decimals); ok {
 			return ""
 		}
@@ -112,7 +114,7 @@ func (d *Decoder) decodeValueText() (class string) {
 		return ClassNullField
 	}
 	point := byte('.')
-	if d.comma {
+	if d.decimalComma {
 		point = ','
 	}
 	if d.plain, ok = appendPlain(d.plain[:0], text, point); ok {
@@ -124,10 +126,10 @@ func (d *Decoder) decodeValueText() (class string) {
 	return ""
 }
 
-// inUnits returns n in units of 10^−decimals, and whether it fits.
+// inUnits returns n in units of 10^−decimals, and whether the result is within ±maxUnits.
 func inUnits(n int64, decimals int) (int64, bool) {
 	for range decimals {
-		if n > mostUnits/10 || n < -mostUnits/10 {
+		if n > maxUnits/10 || n < -maxUnits/10 {
 			return 0, false
 		}
 		n *= 10
@@ -135,8 +137,8 @@ func inUnits(n int64, decimals int) (int64, bool) {
 	return n, true
 }
 
-// scaled returns ⌊|x|·10^shift⌋ for a number x in JSON's grammar, and whether that is exact. ok is
-// false if the text is not a number or the result does not fit.
+// scaled returns ⌊|x|·10^shift⌋ for a number x in JSON's grammar. exact reports whether
+// |x|·10^shift is an integer. ok is false if b is not a number or the result is too large.
 func scaled(b []byte, shift int) (n uint64, negative, exact, ok bool) {
 	whole, fraction, exponent, negative, ok := splitNumber(b)
 	if !ok {

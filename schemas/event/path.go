@@ -8,13 +8,13 @@ import (
 
 // Errors in a field path.
 var (
-	errPathSegment = errors.New(`a name between its dots is empty (\. is a dot in a name)`)
+	errPathSegment = errors.New(`a name before or after a dot is empty (\. is a dot in a name)`)
 	errPathEscape  = errors.New("a backslash must be followed by a dot, a bracket or another backslash")
-	errPathItem    = errors.New(`a bracket begins the number of an item after a name, as in items[0].id (\[ is a ` +
-		`bracket in a name)`)
+	errPathItem    = errors.New(`brackets must enclose an item number, after a name and before a dot or the end, as ` +
+		`in items[0].id (\[ is a bracket in a name)`)
 )
 
-// step leads from a value to a part of it.
+// step leads from a value to one of its members or items.
 type step struct {
 	name string // name of a member
 	item int    // index in a list, from 0; −1 for a member
@@ -29,12 +29,12 @@ func (s step) String() string {
 	return strconv.Quote(s.name)
 }
 
-// parsePath splits a field path: "user.id" is the member id of the record user, and "items[0]" the
-// first item of the list items. In a name, `\.` is a dot, `\[` a bracket and `\\` a backslash.
+// parsePath splits a field path: "user.id" is the member id of the record user, and "items[0]" is
+// the first item of the list items. In a name, `\.` is a dot, `\[` a bracket and `\\` a backslash.
 func parsePath(text string) ([]step, error) {
 	var path []step
 	var name strings.Builder
-	named := true // whether a name may begin or continue here
+	named := true // whether the current position is in a name, or where a name must begin
 	flush := func() bool {
 		if named {
 			path = append(path, member(name.String()))
@@ -79,5 +79,5 @@ func parsePath(text string) ([]step, error) {
 	return path, nil
 }
 
-// pathName escapes a member's name for a path.
+// pathName escapes a member's name for use in a path.
 var pathName = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`)

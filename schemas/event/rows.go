@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// rows finds the fields of rows.
+// rows finds the fields of records that are rows.
 type rows struct {
 	d       *Decoder
-	targets [][]int // by column: numbers of its fields
+	targets [][]int // by column: the numbers of the fields that it contains
 }
 
 func compileRows(d *Decoder, f *Format) (records, error) {
 	columns := f.Columns
 	r := &rows{d: d, targets: make([][]int, len(columns))}
 	if len(columns) == 0 {
-		return nil, badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example "+
+		return nil, badFormat("columns", "%s needs the names of all fields of a row, in order, for example "+
 			"columns: %s", f.Format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]),
 			func(name string) bool { return name == "" }), ", ")+"]")
 	}
@@ -48,7 +48,7 @@ func compileRows(d *Decoder, f *Format) (records, error) {
 	return r, nil
 }
 
-// find implements records. A line break at the end is not part of the row.
+// find implements records. It ignores a line break at the end of the record.
 func (r *rows) find(record []byte) error {
 	d := r.d
 	clear(d.raw)
@@ -75,12 +75,12 @@ func (r *rows) find(record []byte) error {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
-	// The row has too many fields, or too few but all that are needed: its separators or quotes are
-	// probably wrong, so no field can be trusted.
+	// The row has too many fields, or too few although it has all that are needed. Its separators
+	// or quotes are probably wrong, so no field can be trusted.
 	return d.fail(ClassUndecodable, "")
 }
 
-// trimLineBreak removes one "\n", "\r\n" or, like encoding/csv, "\r" from the end.
+// trimLineBreak removes one "\n" or "\r\n" from the end or, as encoding/csv does, one "\r".
 func trimLineBreak(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
@@ -91,7 +91,7 @@ func trimLineBreak(b []byte) []byte {
 	return b
 }
 
-// store stores the n-th field of the row if the format names it.
+// store stores the row's n-th field if the format or a filter uses it.
 func (r *rows) store(n int, field []byte) {
 	if n >= len(r.targets) {
 		return
@@ -101,7 +101,8 @@ func (r *rows) store(n int, field []byte) {
 	}
 }
 
-// splitPlain splits at separators; quotes have no meaning. An empty line is not a row.
+// splitPlain splits a row at separators; quotes have no meaning. ok is false if line is empty or
+// contains a line break.
 func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
 	if len(line) == 0 || bytes.IndexByte(line, '\n') >= 0 || bytes.IndexByte(line, '\r') >= 0 {
 		return 0, false
@@ -122,14 +123,14 @@ func (r *rows) filterValue(i int) (v any, present bool) {
 }
 
 func (r *rows) neverEqual(_ int, constant any) string {
-	text, is := constant.(string)
+	text, isString := constant.(string)
 	if _, number := constant.(float64); number {
 		return ""
 	}
-	if !is {
+	if !isString {
 		return "a column contains only numbers and strings"
 	}
-	if _, is = make(internedTexts).columnAny([]byte(text)).(string); !is {
+	if _, isString = make(internedTexts).columnAny([]byte(text)).(string); !isString {
 		return "a column with this text is a number, so write it without quotes"
 	}
 	return ""

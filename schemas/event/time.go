@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// The first and the last millisecond of years 1 to 9999 UTC.
+// The first and last milliseconds of the years 1 to 9999 UTC, in Unix time.
 const (
 	minMillis = -62135596800000
 	maxMillis = 253402300799999
 )
 
-// parseTime reads a time in the format's unit and returns milliseconds since 1970, rounded down
-// exactly. ok is false if the text is not a time in years 1 to 9999.
+// parseTime parses a time in the format's unit and returns milliseconds since 1970, rounded down
+// without intermediate rounding. ok is false if the text is not a time in the years 1 to 9999.
 func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	b = bytes.TrimSpace(b)
 	switch u, number := timeNumbers[d.unit]; {
 	case number:
-		// .NET writes /Date(1700000000000+0100)/; the offset has no meaning.
-		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" {
+		// .NET writes /Date(1700000000000+0100)/. The offset does not affect the time.
+		if date, found := bytes.CutPrefix(b, []byte("/Date(")); found && d.unit == "ms" {
 			b = bytes.TrimSuffix(date, []byte(")/"))
 			if sign := bytes.LastIndexAny(b, "+-"); sign > 0 {
 				b = b[:sign]
@@ -43,8 +43,8 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	return ms, ok
 }
 
-// timeNumbers are the units of numeric times: a number n is ⌊n·10^shift⌋·factor/divisor
-// milliseconds after zero, rounded.
+// timeNumbers are the units of numeric times: a number n stands for ⌊n·10^shift⌋·factor/divisor
+// milliseconds, rounded, after the Unix time zero, which is in milliseconds.
 var timeNumbers = map[string]struct {
 	shift                 int
 	factor, divisor, zero int64
@@ -55,11 +55,12 @@ var timeNumbers = map[string]struct {
 	"filetime": {-4, 1, 1, -11644473600000},     // Windows: ticks of 100 ns since 1601
 }
 
-// maxExponent caps exponents: beyond it, a number of at most 1 MiB of digits is zero or too large.
+// maxExponent replaces larger exponents. With such an exponent, a number of up to 1 MiB of digits
+// rounds to zero or is too large.
 const maxExponent = 1 << 40
 
-// parseDecimal returns ⌊x·10^shift⌋ for a number x in JSON's grammar. ok is false if the text is
-// not a number or the result has more than 18 digits.
+// parseDecimal returns ⌊x·10^shift⌋ for a number x in JSON's grammar. ok is false if b is not a
+// number or the result has more than 18 digits.
 func parseDecimal(b []byte, shift int) (n int64, ok bool) {
 	most, negative, exact, ok := scaled(b, shift)
 	if !ok || most >= 1e18 {

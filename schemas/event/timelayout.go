@@ -11,23 +11,23 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 )
 
-// TimeText is the unit of times that are texts in one of the usual layouts, or in
-// Format.TimeLayout.
+// TimeText is the unit of times that are text in one of the usual layouts, or in Format.TimeLayout.
 const TimeText = "text"
 
-// timeUnits are the units of time of formats. Those from onlyTexts are for formats without schemas.
+// timeUnits are the values of Format.TimeUnit. Those at index firstSchemalessUnit and above
+// are not for formats with schemas.
 var timeUnits = []string{"s", "ms", "us", "ns", "rfc3339", TimeText, "min", "h", "d", "excel", "filetime"}
 
-const onlyTexts = 6
+const firstSchemalessUnit = 6
 
-// TimeUnits returns the possible units of time.
+// TimeUnits returns the possible values of Format.TimeUnit.
 func TimeUnits() []string { return slices.Clone(timeUnits) }
 
-// space matches the spaces of a layout, also the non-breaking ones of Excel and JavaScript.
+// space matches a space in a time, including non-breaking ones, as Excel and JavaScript write.
 const space = `[ \t\x{a0}\x{202f}]`
 
-// directives are the characters after % in a layout, as in strptime, as regular expressions. The
-// groups are named as in timeLayout.
+// directives maps the character after % in a layout, as in strptime, to a regular expression. For
+// the names of the groups, see timeLayout.
 var directives = map[byte]string{
 	'Y': `(?<2006>\d{4})`,
 	'y': `(?<06>\d\d)`,
@@ -47,13 +47,13 @@ var directives = map[byte]string{
 	'%': `%`,
 }
 
-// synonyms replaces directives that stand for others.
+// synonyms replaces directives that are abbreviations or synonyms of others.
 var synonyms = strings.NewReplacer("%%", "%%", "%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y",
 	"%e", "%d", "%B", "%b", "%A", "%a", "%Z", "%z")
 
-// usualLayouts are the layouts that programs usually write; no text fits two of them. In a date of
-// digits only, the day precedes the month only with dots, which no country that writes the month
-// first uses.
+// usualLayouts are the layouts that programs usually write. No text matches two of them. A numeric
+// date has the day before the month only if its separators are dots, because no country that writes
+// the month first uses dots.
 var usualLayouts = func() (layouts []timeLayout) {
 	const (
 		clock   = `%H:(?<4>\d\d)(?::(?<5>\d\d)(?:[.,]%f)?)?`
@@ -82,14 +82,14 @@ var usualLayouts = func() (layouts []timeLayout) {
 
 var directive = regexp.MustCompile(`%\w`)
 
-// adjacent makes a number before another one have all its digits: otherwise the clock 0230, which
-// lacks the seconds, would be 0:23:0.
+// adjacent requires all digits of a number that directly precedes another number. Otherwise a
+// layout with seconds would parse 0230, which lacks them, as 0:23:0.
 var adjacent = strings.NewReplacer(`\d?)(?<`, `\d)(?<`, `\d?)`+space+`*`, `\d)`+space+`*`)
 
 var layoutPart = regexp.MustCompile(`%\{\d{4}\}|(?s:%.?)| +|[^% ]+`)
 
-// parseLayout compiles a layout. Without a day, a time is on the first of the month; without a
-// month, in January. A space matches one or more spaces.
+// parseLayout compiles a layout. A time is on the first of the month if the layout has no day, and
+// in January if it has no month. A space matches one or more spaces.
 func parseLayout(text string) (layout timeLayout, err error) {
 	used := ""
 	pattern := layoutPart.ReplaceAllStringFunc(synonyms.Replace(strings.TrimSpace(text)), func(part string) string {
@@ -99,7 +99,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		case part[0] != '%':
 			return regexp.QuoteMeta(part)
 		case part == "%":
-			err = cmp.Or(err, errors.New("it ends with a %; write %% for the sign itself"))
+			err = cmp.Or(err, errors.New("it ends with a single %; write %% for a percent sign"))
 			return ""
 		}
 		name, pattern := part[1], directives[part[1]]
@@ -109,9 +109,9 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		}
 		switch {
 		case pattern == "":
-			err = cmp.Or(err, fmt.Errorf("%%%c is not one of its parts: %s", name, layoutParts))
+			err = cmp.Or(err, fmt.Errorf("%%%c is not a directive; the directives are %s", name, layoutParts))
 		case name != '%' && strings.IndexByte(used, name) >= 0:
-			err = cmp.Or(err, fmt.Errorf("%%%c is in it twice", name))
+			err = cmp.Or(err, fmt.Errorf("it contains %%%c twice", name))
 		}
 		used += string(name)
 		return pattern
@@ -122,15 +122,15 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		return layout, err
 	case !has("Yy"):
 		return layout, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for " +
-			"months, or %Y for years; %{2025} stands for a year that the times lack")
+			"months, or %Y for years; %{2025} is for times of 2025 without a year")
 	case has("d") && !has("mb"):
 		return layout, errors.New("it has a day, but no month (%m or %b)")
 	case has("j") && has("dmb"):
-		return layout, errors.New("a date is of a month, or the day of a year (%Y-%j)")
+		return layout, errors.New("a date needs a day of a month or a day of the year (%Y-%j), not both")
 	case has("HI") && !has("dj"):
 		return layout, errors.New("it has an hour, but no day (%d)")
 	case has("I") != has("p"):
-		return layout, errors.New("%I, an hour of 12, and %p, AM or PM, go together; an hour of 24 is %H")
+		return layout, errors.New("%I (hour, 1 to 12) and %p (AM or PM) require each other; %H is the hour, 0 to 23")
 	case has("f") && !strings.Contains(used, "Sf"):
 		return layout, errors.New("%f, the fraction of a second, must follow the second (%S)")
 	}
@@ -138,11 +138,11 @@ func parseLayout(text string) (layout timeLayout, err error) {
 	return layout, err
 }
 
-// layoutParts lists the directives in texts.
+// layoutParts lists the directives in messages.
 const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, " +
-	"%{2025} for a year that the times lack, %% for the sign itself"
+	"%{2025} for times of 2025 without a year, %% for a percent sign"
 
-// IsTime reports whether a text is a time in a usual layout or in the given one, which may be "".
+// IsTime reports whether text is a time in one of the usual layouts or in layout, which may be "".
 func IsTime(text, layout string) bool {
 	layouts := slices.Clone(usualLayouts)
 	if parsed, err := parseLayout(layout); err == nil {
@@ -152,8 +152,8 @@ func IsTime(text, layout string) bool {
 	return ok
 }
 
-// OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC. It is
-// false for "", which means several layouts.
+// OnlyDates reports whether times in a layout have neither an hour nor an offset from UTC. It
+// returns false for "", which stands for the usual layouts.
 func OnlyDates(layout string) bool {
 	layout = strings.ReplaceAll(synonyms.Replace(layout), "%%", "")
 	return layout != "" && !timeOfDayOrOffset.MatchString(layout)

@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// timeLayout finds the parts of a time. Its groups are named as the parts in layouts of package
-// time; fraction and zone have no such names.
+// timeLayout is a regular expression for times. Its groups have the names that package time uses in
+// layouts, as "2006" for the year, except for the groups "fraction" and "zone".
 type timeLayout struct {
 	*regexp.Regexp
-	year string // year of times that have none
+	year string // year of times without one
 }
 
-// longestTime limits the bytes of a time: an expression takes about 50 ns a byte.
-const longestTime = 256
+// maxTimeBytes is the maximum length of a time. It bounds the time for matching a regular
+// expression, which takes about 50 ns per byte.
+const maxTimeBytes = 256
 
-// parseTimeText reads a time by one of the layouts, ignoring the white space around it, and moves
-// that layout to the front. It returns milliseconds since 1970; zone applies to times without an
-// offset, nil is UTC.
+// parseTimeText parses a time in one of the layouts, ignoring white space around it, and returns
+// milliseconds since 1970. It moves the layout that matches to the front of layouts. zone is the
+// zone of times without an offset; nil means UTC.
 func parseTimeText(text []byte, layouts []timeLayout, zone *time.Location) (millis int64, ok bool) {
 	text = bytes.TrimSpace(text)
 	n := len(text)
-	if n > longestTime {
+	if n > maxTimeBytes {
 		return 0, false
 	}
-	if usual := len(layouts) > 1; usual && n > 10 && text[10] == 'T' { // faster than an expression
+	if usual := len(layouts) > 1; usual && n > 10 && text[10] == 'T' { // faster than a regular expression
 		if t, err := time.Parse(time.RFC3339, string(text)); err == nil {
 			return t.UnixMilli(), true
 		}
@@ -61,7 +62,7 @@ func (l timeLayout) time(text []byte, zone *time.Location) (millis int64, ok boo
 		case "zone":
 			offset = string(part)
 			continue
-		case "fraction": // package time reads it after any second
+		case "fraction": // package time accepts a fraction after any second
 			value = append(append(value, '.'), part...)
 			continue
 		case "Jan":
@@ -94,8 +95,8 @@ func (l timeLayout) time(text []byte, zone *time.Location) (millis int64, ok boo
 	return seconds*1000 + int64(wall.Nanosecond())/1e6, ok
 }
 
-// offsetFrom returns an offset from UTC in seconds east; false for a short name, which may mean one
-// of several offsets.
+// offsetFrom parses an offset from UTC and returns it in seconds east. known is false for an
+// abbreviation of a zone's name, which may stand for several offsets.
 func offsetFrom(text string) (east int64, known bool) {
 	text = strings.ToUpper(text)
 	switch text {
@@ -112,14 +113,14 @@ func offsetFrom(text string) (east int64, known bool) {
 	return 0, false
 }
 
-// secondsNamed returns the Unix time at which a zone's clocks show the reading wall, as if it were
-// UTC, while the zone's time has the given name.
+// secondsNamed returns the Unix time at which clocks in zone show wall while the zone's time is
+// called name. wall is the reading in seconds, as if it were UTC.
 func secondsNamed(zone *time.Location, wall int64, name string) (seconds int64, ok bool) {
-	for _, near := range [...]int64{-day, day} {
+	for _, shift := range [...]int64{-day, day} {
 		if zone == nil {
 			return 0, false
 		}
-		_, offset := time.Unix(wall+near, 0).In(zone).Zone()
+		_, offset := time.Unix(wall+shift, 0).In(zone).Zone()
 		seconds = wall - int64(offset)
 		if called, now := time.Unix(seconds, 0).In(zone).Zone(); called == name && now == offset {
 			return seconds, true
@@ -130,9 +131,9 @@ func secondsNamed(zone *time.Location, wall int64, name string) (seconds int64, 
 
 const day = 24 * 60 * 60 // seconds
 
-// secondsIn returns the Unix time at which a zone's clocks show the reading wall, as if it were
-// UTC. A reading shown twice means the first time; a skipped one is read as if the clocks had not
-// been changed yet.
+// secondsIn returns the Unix time at which clocks in zone show wall, which is the reading in
+// seconds, as if it were UTC. For a reading that occurs twice, it returns the first time. A reading
+// that is skipped is interpreted as if the clocks had not been changed yet.
 func secondsIn(zone *time.Location, wall int64) int64 {
 	offset := func(instant int64) int64 {
 		_, seconds := time.Unix(instant, 0).In(zone).Zone()

@@ -106,10 +106,10 @@ func TestTimesAreReadByTheirLayout(t *testing.T) {
 		}
 	}
 	for layout, want := range map[string]string{
-		"%Y-%d": "no month", "%G-W%V": "%G is not one", "%Y-%m-%j": "the day of a year", "%Y-%m %H": "no day",
-		"%d.%m": "a year", "%Y-%m-%d %I": "go together", "%Y-%m-%d %p": "go together", "%Y-%m-%d%": "ends with a %",
-		"%Y-%m-%d %Q": "%Q is not one", "%Y-%m-%d %Y": "in it twice", "%F %{2025}": "in it twice",
-		"%{25}%b %d": "%{ is not one", "%F %H.%f": "follow the second",
+		"%Y-%d": "no month", "%G-W%V": "%G is not a directive", "%Y-%m-%j": "a day of the year", "%Y-%m %H": "no day",
+		"%d.%m": "a year", "%Y-%m-%d %I": "each other", "%Y-%m-%d %p": "each other", "%Y-%m-%d%": "single %",
+		"%Y-%m-%d %Q": "%Q is not a directive", "%Y-%m-%d %Y": "%Y twice", "%F %{2025}": "%Y twice",
+		"%{25}%b %d": "%{ is not a directive", "%F %H.%f": "follow the second",
 	} {
 		if err := timeFormat(layout, "").Check(); err == nil || !strings.Contains(err.Error(), want) ||
 			CheckLayout(layout) == nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// marks are the first bytes of compressed data: gzip, zstd and LZ4.
-var marks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
+// marks are the first bytes of data that is compressed by gzip, zstd or LZ4.
+var compressionMarks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
 
-// rowsAfter are the paths to the row after a change on change-data topics: Debezium's, and the same
-// in Kafka Connect's envelope.
+// rowsAfter are the paths on change-data topics to the row after a change: Debezium's path, and
+// Debezium's path within Kafka Connect's envelope.
 var rowsAfter = [...]string{"after.", "payload.after."}
 
-// nullAbove returns the class of a record in which the parent of a field is null.
+// nullAbove returns the class of a record in which a value above field is null.
 func (d *Decoder) nullAbove(field int) string {
 	if slices.ContainsFunc(rowsAfter[:], func(row string) bool { return strings.HasPrefix(d.fields[field], row) }) {
 		return ClassSkipped
@@ -24,39 +24,39 @@ func (d *Decoder) nullAbove(field int) string {
 	return ClassNullField
 }
 
-// classIn returns the class of an error from Decode; "" if the record is not at fault.
-func classIn(err error) string {
+// faultClass returns the class of an *Error, and "" for any other error.
+func faultClass(err error) string {
 	if bad, ok := err.(*Error); ok { //nolint:errorlint // it is not wrapped here
 		return bad.Class
 	}
 	return ""
 }
 
-// refine returns err, or an error of a more specific class for a value or an undecodable record.
+// refine returns err, or a more specific error for a faulty value or an undecodable record.
 func (d *Decoder) refine(err error, record []byte) error {
 	if bad, ok := err.(*Error); ok && bad.Field == "value" { //nolint:errorlint // it is not wrapped here
 		switch short := bad.Class == ClassMissingField && d.encoding.Tabular(); {
 		case bad.Class == ClassWrongType:
 			return d.fail(ClassBadValue, "value")
 		case short || bad.Class == ClassSkipped:
-		case d.valued:
+		case d.skipNoValue:
 			return d.fail(ClassSkipped, "value")
 		default:
 			return d.fail(ClassNoValue, "value")
 		}
 	}
-	if classIn(err) != ClassUndecodable || len(record) < schemas.RegistryBytes {
+	if faultClass(err) != ClassUndecodable || len(record) < schemas.RegistryBytes {
 		return err
 	}
 	begins := func(mark string) bool { return bytes.HasPrefix(record, []byte(mark)) }
 	class := ClassUndecodable
 	switch a, avro := d.records.(*avroSource); {
-	case slices.ContainsFunc(marks[:], begins):
+	case slices.ContainsFunc(compressionMarks[:], begins):
 		class = ClassPacked
 	case avro && a.bare == nil && record[0] != 0:
 		class = ClassUnframed
 	case avro:
-		// Without the id, the rest must be exactly one record.
+		// The bytes after the id must be exactly one record.
 		if a.bare != nil && record[0] == 0 && a.bare.whole(record[schemas.RegistryBytes:]) {
 			class = ClassFramed
 		}

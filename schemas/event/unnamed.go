@@ -2,23 +2,24 @@ package event
 
 import "encoding/binary"
 
-// NoUserEach is the Format.NoUser with which every record without a user counts as a separate user.
+// NoUserEach is the Format.NoUser with which every record without a user is a separate user.
 const NoUserEach = "each"
 
-// unnamedPlace is appended to the user's place.
+// unnamedPlace is appended to the description of the user's place in an Identity.
 const unnamedPlace = ", else the position of the record"
 
-// lacksUser reports whether a fault is a missing user that the format allows.
+// lacksUser reports whether a fault of a field is a missing user, which the format allows.
 func (d *Decoder) lacksUser(field int, class string) bool {
-	return d.unnamed && field == fieldUser && (class == ClassMissingField || class == ClassNullField)
+	return d.allowNoUser && field == fieldUser && (class == ClassMissingField || class == ClassNullField)
 }
 
-// Namer gives events unique user ids. The zero Namer is ready for use. Not for concurrent use.
+// Namer gives every user a unique id, including the users of records without a user id. The zero
+// Namer is ready for use. It is not safe for concurrent use.
 type Namer struct{ id []byte }
 
-// Name sets the event's user to an id that no other user has, valid until the next call of Name or
-// Decode. position is unique to the record and identifies the user of an event without one; format
-// must be the decoder's.
+// Name sets the event's user to an id that no other user has. The id is valid until the next call
+// of Name or Decode. position must be unique to the record; it identifies the user if the event has
+// none. format must be the decoder's format.
 func (n *Namer) Name(e *Event, format *Format, position uint64) {
 	if format.NoUser != NoUserEach {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// internedTexts keeps short boxed texts, so fields with few values (a country, a type) need no
+// internedTexts keeps short strings as any, so fields with few values (a country) need no
 // allocation.
 type internedTexts map[string]any
 
@@ -17,7 +17,7 @@ const (
 	maxInternedBytes = 64
 )
 
-// text boxes a string.
+// text returns b as a string, converted to any.
 func (texts internedTexts) text(b []byte) any {
 	if len(b) > maxInternedBytes {
 		return string(b)
@@ -33,8 +33,8 @@ func (texts internedTexts) text(b []byte) any {
 	return texts[s]
 }
 
-// number boxes a number in JSON's grammar: an integer without fraction or exponent as int64 if it
-// fits, any other as float64, which is infinite if the number is too large.
+// number returns a number in JSON's grammar: as int64 if it has no fraction or exponent and fits,
+// and otherwise as float64, which is infinite if the number is too large.
 func number(b []byte) any {
 	if n, ok := parseInteger(b); ok {
 		return n
@@ -43,8 +43,7 @@ func number(b []byte) any {
 	return f
 }
 
-// columnAny returns a column's value for filters: a number if the text is a JSON number, else a
-// string.
+// columnAny returns a column's value for filters: a number if it is a JSON number, else a string.
 func (texts internedTexts) columnAny(b []byte) any {
 	if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
 		if _, _, _, _, ok := splitNumber(b); ok {
@@ -54,7 +53,7 @@ func (texts internedTexts) columnAny(b []byte) any {
 	return texts.text(b)
 }
 
-// jsonAny returns a member's value for filters; false if the record lacks the member.
+// jsonAny returns a member's value for filters, and whether the record has the member.
 func (texts internedTexts) jsonAny(v gjson.Result) (any, bool) {
 	switch v.Type {
 	case gjson.String:
@@ -66,23 +65,23 @@ func (texts internedTexts) jsonAny(v gjson.Result) (any, bool) {
 	case gjson.True, gjson.False:
 		return v.Bool(), true
 	}
-	// gjson would scan the contents again on every level: time would not be linear in their length.
+	// gjson would scan the contents again at every level, so its time would not be linear.
 	var value any
 	d := json.NewDecoder(strings.NewReader(v.Raw))
 	d.UseNumber()
 	_ = d.Decode(&value) // the text is valid
-	return numbered(value), true
+	return convertNumbers(value), true
 }
 
-// numbered returns a value whose numbers are boxed by number.
-func numbered(v any) any {
+// convertNumbers replaces every json.Number in v by the result of number.
+func convertNumbers(v any) any {
 	if n, ok := v.(json.Number); ok {
 		return number([]byte(n))
 	}
-	return converted(v, numbered)
+	return converted(v, convertNumbers)
 }
 
-// converted converts the parts of a list or a map.
+// converted converts the parts of a list or a map in place.
 func converted(v any, convert func(any) any) any {
 	switch v := v.(type) {
 	case []any:

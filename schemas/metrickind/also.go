@@ -1,18 +1,18 @@
 package metrickind
 
-// Known holds the noisy numbers of a count, from which its statistics are computed.
+// Known holds a count's noisy numbers. Statistics are computed from them.
 type Known struct {
-	Tree   *Search  // tree of values; nil if the count has none
+	Tree   *Search  // the count's tree of values; nil if it has none
 	Events Estimate // first component, as released
-	// Components returns the first component and the given number of further ones. With their
-	// Width, the intervals of the given number of ratios hold jointly at the stated confidence.
+	// Components returns the first component and the given number of further components. With their
+	// Width, the intervals of the given number of ratios hold jointly at the metric's confidence.
 	Components func(extra, ratios int) Components
 }
 
-const alsoPrefix = "also_" // prefix for the names of kinds with the value of another kind
+const alsoPrefix = "also_" // prefix of the names of the kinds that also returns
 
-// also returns the kind of a statistic that has the value of another kind, computed from the
-// components of its base metric. It costs nothing more (docs/guarantee.md, "Several components").
+// also returns the kind of a statistic whose value is that of kind base. It is computed from the
+// components of the base metric, at no additional cost (docs/guarantee.md, "Several components").
 func also(base Kind) Kind {
 	return Kind{
 		Name:  alsoPrefix + base.Name,
@@ -40,14 +40,14 @@ func alsoDeviation() Kind {
 	return k
 }
 
-// SumComponents returns the kinds of further components that are sums of values, in order: a count
-// has the first few of them, or none.
+// SumComponents returns, in order, the kinds of further components that are sums of values. A count
+// has the first n of these components, where n may be 0.
 func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
-// ExtraSums returns the kinds of a count's further components that are sums: as many as its kind,
-// or a kind released alongside it, needs. If there are any, a count with a tree also draws its
-// number of events again, with the precision of the sums, because values computed from the first
-// component would be coarse.
+// ExtraSums returns the kinds of a count's further components that are sums: as many as kind k, or
+// a kind released alongside it, needs. If a count with a tree has such sums, its number of events
+// is drawn a second time, with the precision of the sums, because the first component is too coarse
+// to divide the sums by.
 func (k Kind) ExtraSums(also []string) []Kind {
 	n := len(k.Extra())
 	for _, name := range also {
@@ -60,10 +60,10 @@ func (k Kind) ExtraSums(also []string) []Kind {
 	return sums
 }
 
-// SumsFiner returns the precision of the sums among a count's further components, each divided by
-// the most that one event adds, as a multiple of the first component's precision. levels is the
-// number of levels in the count's tree, or 0. Alongside a tree, two sums cost a user half as much
-// as all levels, so that neither takes nearly all of the budget.
+// SumsFiner returns the precision of the sums among a count's further components as a multiple of
+// the first component's precision. Each sum is measured in units of the most that one event adds to
+// it. levels is the number of levels in the count's tree, or 0 without a tree. Alongside a tree,
+// two sums cost a user half as much as all levels, so neither takes nearly all of the budget.
 func SumsFiner(levels int) int64 {
 	if levels == 0 {
 		return 1
@@ -71,17 +71,17 @@ func SumsFiner(levels int) int64 {
 	return int64(levels) * NodesFiner / 4
 }
 
-// meanEvents is the kind of the number of events that divides the sums alongside a tree.
+// meanEvents is the kind of the number of events by which sums alongside a tree are divided.
 func meanEvents() Kind {
 	k := events()
 	return Kind{
-		Name: "mean_events", Range: k.Range, Value: one,
+		Name: "mean_events", Range: k.Range, Value: countEvent,
 		Part:  &Part{Again: true},
 		Texts: Texts{Label: "number of events", Value: "number of events by which the sums of {of} are divided"},
 	}
 }
 
-// Also returns the names of the statistics that metrics of the kind can release alongside values.
+// Also returns the names of the statistics that metrics of kind k can also release.
 func (k Kind) Also() (names []string) {
 	if k.Derived() || k.CountTarget() {
 		return nil
@@ -94,7 +94,7 @@ func (k Kind) Also() (names []string) {
 	return names
 }
 
-// AlsoKind returns the kind of the statistic that has the value of another kind.
+// AlsoKind returns the kind of the statistic whose value is that of the kind with a name.
 func AlsoKind(name string) Kind { return Of(alsoPrefix + name) }
 
 // AllAlso returns the names of all kinds whose values can be released alongside others.

@@ -1,7 +1,7 @@
 package metrickind
 
-// Counted is the kind that releases how many events another metric counts in a window, and how many
-// it leaves out.
+// Counted is the kind that releases how many events another metric counts in a window and how many
+// events that metric leaves out.
 const Counted = "counted"
 
 // The keys of a metric of the kind Counted, in the order of their bytes.
@@ -10,8 +10,9 @@ const (
 	EventsLeftOut = "left_out"
 )
 
-// counted: Bounds.Events limits a user's events in a window, over both keys together. Bounds.Max is
-// the number of worst-case windows for which every account reserves a part.
+// counted returns the kind Counted. For this kind, Bounds.Events limits a user's events in a
+// window, over both keys together, and Bounds.Max is the number of worst-case windows for which
+// every account reserves a part of its budget.
 func counted() Kind {
 	return Kind{
 		Name:  Counted,
@@ -24,14 +25,14 @@ func counted() Kind {
 	}
 }
 
-// Divide scales the numbers of a user's counted and left-out events down to bound events in total;
-// bound is above 0. Their ratio is preserved, rounded to the nearest event.
+// Divide reduces the numbers of a user's counted and left-out events to bound events in total, if
+// they exceed bound, which must be above 0. It preserves their ratio, to the nearest event.
 func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 	all := counted + leftOut
 	if all <= bound {
 		return counted, leftOut
 	}
-	// Numbers of events have at most 40 bits and bounds 30, so no product overflows then.
+	// counted and all are reduced to 32 bits. As bound has at most 30 bits, no product overflows.
 	for all >= 1<<32 {
 		counted, all = counted>>1, all>>1
 	}
@@ -39,13 +40,13 @@ func Divide(counted, leftOut, bound uint64) (uint64, uint64) {
 	return bounded, bound - bounded
 }
 
-// Interval is a released number with the ends of its interval.
+// Interval is a released number with its confidence interval.
 type Interval struct{ Value, Low, High float64 }
 
-// ShareOf returns the share of events that are counted, from 0 to 1, with an interval, computed
-// from the released numbers of both keys. If each key's interval misses its number with probability
-// at most p, the share's misses with probability at most 2p. ok is false if neither number is above
-// 0: the share is then unknown.
+// ShareOf returns the share of events that are counted, from 0 to 1, computed from the released
+// numbers of both keys. If each key's interval misses the true number with probability at most p,
+// the share's interval misses the true share with probability at most 2p. ok is false if neither
+// number is above 0, because the share is then unknown.
 func ShareOf(counted, leftOut Interval) (share Interval, ok bool) {
 	ratio := func(in, out float64) float64 {
 		if in, out = max(in, 0), max(out, 0); in > 0 {

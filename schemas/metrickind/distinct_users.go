@@ -1,6 +1,6 @@
 package metrickind
 
-// DistinctUsers is the kind that counts the users of a key.
+// DistinctUsers is the kind that counts the users who have events with a key.
 const DistinctUsers = "distinct_users"
 
 func distinctUsers() Kind {

@@ -1,6 +1,6 @@
 package metrickind
 
-// Events is the kind that counts the events of a key.
+// Events is the kind that counts the events with a key.
 const Events = "events"
 
 func events() Kind {

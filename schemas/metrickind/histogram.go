@@ -5,17 +5,19 @@ import (
 	"math/big"
 )
 
-// Histogram is the kind that releases the number of a key's events and the shares of their values.
+// Histogram is the kind that releases the number of a key's events and, for each bucket, the share
+// of events whose value is in the bucket.
 const Histogram = "histogram"
 
-// The count of a histogram is the number of events kept. Its further component has a cell for each
-// bucket, with the number of kept values in it. All buckets of a released key are drawn: a user
-// with c_b events in bucket b pays u·Σ c_b² (docs/guarantee.md, "Histograms").
+// histogram returns the kind Histogram. The first component of a histogram's count is the number of
+// kept events. A further component has a cell for each bucket, with the number of kept values in
+// the bucket. All buckets of a released key are drawn: a user with c_b events in bucket b pays u·Σ
+// c_b² (docs/guarantee.md, "Histograms").
 func histogram() Kind {
 	return Kind{
 		Name:  Histogram,
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Value: one,
+		Value: countEvent,
 		Tree: &Tree{
 			Nodes: []string{buckets().Name}, Statistic: share().Name, Edges: true,
 			Target: 2, Unit: "in percentage points of a share", Aim: shareAim,
@@ -27,8 +29,8 @@ func histogram() Kind {
 	}
 }
 
-// buckets is the kind of a histogram's buckets: a cell's key is schemas.NodeKey of the bucket's
-// leaf.
+// buckets returns the kind of a histogram's buckets. The key of a bucket's cell is the
+// schemas.NodeKey of the bucket's leaf.
 func buckets() Kind {
 	return Kind{
 		Name:  "histogram_buckets",
@@ -38,9 +40,9 @@ func buckets() Kind {
 	}
 }
 
-// share is the kind of one share: the percentage of values from Bounds.Min to below Bounds.Max,
-// which are edges of the histogram; the last bucket includes its upper edge. The metric's absolute
-// target is in percentage points.
+// share returns the kind of one released share: the percentage of values from Bounds.Min to below
+// Bounds.Max, which are edges of the histogram. The last bucket includes its upper edge. The
+// metric's absolute target is in percentage points.
 func share() Kind {
 	return Kind{
 		Name:  "bucket_share",
@@ -55,19 +57,21 @@ func share() Kind {
 	}
 }
 
-// Share returns the percentage of values in the buckets from first to before end, with an interval.
-// met reports whether both ends are at most within percentage points away from the value; it is
-// false if within is 0. Errors are as for Draw. The scale must belong to a histogram.
+// Share returns the percentage of values in the buckets from first up to but not including end,
+// with its confidence interval. met reports whether both ends of the interval differ from the
+// percentage by at most within, which is in percentage points; met is false if within is 0. Share
+// returns the errors of Draw. The scale must be a histogram's.
 //
-// Let A be the sum of the drawn counts of these n buckets, R the sum of the m others, and T = A +
-// R. For the true share s, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n +
-// s²·m) times the variance of one count. The interval contains every s from 0 to 1 for which this
-// is at most z deviations from 0 (Fieller 1954). With q = z²·σ²,
+// Let A be the sum of the drawn counts of these n buckets, R the sum of the drawn counts of the m
+// other buckets, and T = A + R. For the true share s, (1 − s)·A − s·R is normal with mean 0, and
+// its variance is ((1 − s)²·n + s²·m) times the variance of one count. The interval consists of
+// every s from 0 to 1 for which this expression is within z deviations of 0 (Fieller 1954). With q
+// = z²·σ², the condition is
 //
 //	s²·(T² − q·(n + m)) − 2s·(A·T − q·n) + A² − q·n ≤ 0.
 //
-// If T ≤ 0 or T² ≤ q·(n + m), the interval is 0 to 100 percent. docs/guarantee.md, "Histograms",
-// describes the other cases.
+// If T ≤ 0 or T² ≤ q·(n + m), the interval is 0 to 100 percent. For the other cases, see
+// docs/guarantee.md, "Histograms".
 func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, err error) {
 	in, all, err := s.sums(first, end)
 	if err != nil {
@@ -77,7 +81,7 @@ func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, er
 	if all.Sign() > 0 {
 		value = partOf(in, all, new(big.Int).Rsh(all, 1))
 	}
-	// The coefficients are multiplied by the denominator of q.
+	// All coefficients of the inequality are multiplied by the denominator of q.
 	a, b, c := s.coefficient(all, all, s.Scale.buckets()), s.coefficient(in, all, end-first), s.coefficient(in, in,
 		end-first)
 	if !s.Beyond && all.Sign() > 0 && a.Sign() > 0 {
@@ -97,10 +101,10 @@ func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, er
 	return e, met && share-e.Low <= within && e.High-share <= within, nil
 }
 
-// wholeShare is 100 percent, in units of a released value.
+// wholeShare is 100 percent in units of 1/valueUnits.
 const wholeShare = 100 * valueUnits
 
-// partOf returns ⌊(wholeShare·x + add)/y⌋, clamped to 0 to wholeShare. y is above 0.
+// partOf returns ⌊(wholeShare·x + add)/y⌋, clamped to 0 to wholeShare. y must be above 0.
 func partOf(x, y, add *big.Int) int64 {
 	part := new(big.Int).Mul(x, big.NewInt(wholeShare))
 	part.Div(part.Add(part, add), y)
@@ -120,7 +124,7 @@ func (s *Search) coefficient(x, y *big.Int, n int) *big.Int {
 	return xy.Sub(xy, new(big.Int).Mul(s.Square.Num(), big.NewInt(int64(n))))
 }
 
-// sums returns the noisy numbers of values in the buckets from first to before end, and in all.
+// sums returns the noisy numbers of values in the buckets from first to before end, and in total.
 func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	in, all = new(big.Int), new(big.Int)
 	for i := range s.Scale.buckets() {
@@ -136,10 +140,11 @@ func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	return in, all, nil
 }
 
-// shareAim returns the required relative error of the number of events. With k buckets, the
-// deviation of a share is at most √(k − 1) times that of one count, divided by the number of
-// events; a count has an eighth of that number's variance. The conversions prevent fused products,
-// so that every machine has the same ladder.
+// shareAim returns the relative error of the number of events at which shares meet the absolute
+// target. With k buckets, the deviation of a share is at most √(k − 1) times the deviation of one
+// bucket's count, divided by the number of events. A bucket's count has an eighth of the variance
+// of the number of events. The conversions prevent fused products, so all machines have the same
+// ladder.
 func shareAim(s *Scale, _ []int64, absolute, _ float64) float64 {
 	return floorAim(0.98 * float64(absolute/100*math.Sqrt(NodesFiner/float64(s.buckets()-1))))
 }

@@ -8,15 +8,15 @@ import (
 // Mean is the kind that releases the mean of the values of a key's events.
 const Mean = "mean"
 
-// The two components of a mean are N, the number of events kept, and S = Σ(2v − min − max) over
-// their clamped values v; the mean is (min + max)/2 + S/2N. A user adds at most Events to N and at
-// most Events·(max − min) to S, whose noise is max − min times the noise of N, so both have the
-// same maximum cost (docs/guarantee.md, "Several components").
+// mean returns the kind Mean. The components of a mean are N, the number of kept events, and S =
+// Σ(2v − min − max) over the clamped values v of these events. The mean is (min + max)/2 + S/2N. A
+// user adds at most Events to N and at most Events·(max − min) to S. The noise of S is max − min
+// times that of N, so both have the same maximum cost (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
 		Name:  Mean,
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Value: one,
+		Value: countEvent,
 		Vector: &Vector{
 			Extra: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean,
 			Imitate: imitateMean,
@@ -30,10 +30,10 @@ func mean() Kind {
 	}
 }
 
-// one is the Value of a kind whose first component counts events.
-func one(int64, Bounds) int64 { return 1 }
+// countEvent is the Kind.Value of kinds whose first component counts events.
+func countEvent(int64, Bounds) int64 { return 1 }
 
-// meanOffset is the kind of a mean's second component.
+// meanOffset returns the kind of a mean's second component.
 func meanOffset() Kind {
 	return Kind{
 		Name: "mean_offset",
@@ -46,14 +46,14 @@ func meanOffset() Kind {
 	}
 }
 
-// aimOfMean returns a relative error r of N that limits the error of every mean to T. With h = (max
-// − min)/2 and δ the distance of the mean from the middle, the interval of joinMean is within T of
-// the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As v_S/4 is h²·v_N and |δ| ≤ h, it suffices that
-// r² = k·v_N/N² is at most T²/(h² + (h + T)²). The factor 0.98 compensates for printed intervals,
-// which are wider than the stop rule's. Conversions prevent fused products, so that every machine
-// has the same ladder.
+// aimOfMean returns a relative error r of N that limits the error of every mean to T. Let h be (max
+// − min)/2 and δ the distance of the mean from the middle of the range. The interval of joinMean is
+// within T of the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As v_S/4 = h²·v_N and |δ| ≤ h, it
+// suffices that r² = k·v_N/N² is at most T²/(h² + (h + T)²). The factor 0.98 compensates for the
+// fact that printed intervals are wider than the intervals of the stop rule. Conversions prevent
+// fused products, so that every machine computes the same ladder.
 func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
-	least := 0.0 // absolute value of a mean
+	least := 0.0 // smallest possible absolute value of a mean
 	if b.Min > 0 || b.Max < 0 {
 		least = math.Min(math.Abs(float64(b.Min)), math.Abs(float64(b.Max)))
 	}
@@ -65,13 +65,13 @@ func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	return math.Min(0.5, 0.98*(t/math.Sqrt(from+to)))
 }
 
-// halfOfMean returns half of the interval's width for a number of events, from half of N's
-// interval, in the worst case: a mean at an end of its range.
+// halfOfMean returns half the width of a mean's interval for a number of events, given half the
+// width of N's interval. It assumes the worst case, which is a mean at an end of its range.
 func halfOfMean(b Bounds, events, half, _ float64) float64 {
 	return math.Min(half/events*math.Sqrt2*float64(b.Max-b.Min)/2, float64(b.Max-b.Min))
 }
 
-// joinMean returns the mean, (min + max)/2 + S/2N, and its interval.
+// joinMean returns the mean, (min + max)/2 + S/2N, with its interval.
 func joinMean(b Bounds, c Components) Estimate {
 	middle := new(big.Rat).SetFrac(new(big.Int).Add(big.NewInt(b.Min), big.NewInt(b.Max)), big.NewInt(2))
 	quotient := ratioOf(c, 1, big.NewRat(b.Max-b.Min, 1))
@@ -93,13 +93,13 @@ func joinMean(b Bounds, c Components) Estimate {
 	return e
 }
 
-// imitateMean is joinMean in floating point.
+// imitateMean does in floating point what joinMean does exactly.
 func imitateMean(b Bounds, d Drawn) Imitated {
 	middle, quotient := float64(b.Min+b.Max)/2, imitateRatio(d, 1, float64(b.Max-b.Min))
 	return Imitated{middle + quotient.Value/2, middle + quotient.Low/2, middle + quotient.High/2}
 }
 
-// valueUnits is the number of units of a released value in 1.
+// valueUnits is the number of units in a released value of 1.
 const valueUnits = 1 << 10
 
 func product(factors ...*big.Rat) *big.Rat {
@@ -122,14 +122,14 @@ func clamp(x, low, high *big.Rat) *big.Rat {
 	return x
 }
 
-// nearest rounds to units of a value, half up.
+// nearest returns x in units of 1/valueUnits, rounded to the nearest integer, half up.
 func nearest(x *big.Rat) int64 {
 	scaled := new(big.Rat).Mul(x, big.NewRat(valueUnits, 1))
 	return floor(scaled.Add(scaled, big.NewRat(1, 2)))
 }
 
-// down and up round to units of a value. They negate integers, not floats: a published zero has no
-// sign.
+// down and up round x to a multiple of 1/valueUnits. They negate integers instead of floats,
+// because a published zero must not have a sign.
 func down(x *big.Rat) float64 {
 	return float64(floor(new(big.Rat).Mul(x, big.NewRat(valueUnits, 1)))) / valueUnits
 }

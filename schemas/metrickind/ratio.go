@@ -5,17 +5,17 @@ import (
 	"math/big"
 )
 
-// ratio is the mean contribution of one event to a further component, with its interval.
+// ratio is an event's mean contribution to a further component, with its interval.
 type ratio struct {
 	value, low, high *big.Rat
-	bounded          bool // if false, the interval is the whole possible range
+	bounded          bool // if false, the interval is the entire possible range
 }
 
-// ratioOf returns the ratio of a further component S to the first one, N, with its interval by
-// Fieller (1954): every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). Both are clamped to the possible
-// range, −most to most. The interval is the whole range if N is not significantly above 0, if a
-// component may have been clamped, or if the interval lies outside the range: clamped to a point,
-// it would seem exact.
+// ratioOf returns the ratio of a further component S to the first component N. Its interval, by
+// Fieller (1954), consists of every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). The ratio and the interval
+// are clamped to the possible range from −most to most. The interval is this entire range if N is
+// not significantly above 0, or if a component may have been clamped. It is also the entire range
+// if it would otherwise lie outside the range: clamped to a point, it would seem exact.
 func ratioOf(c Components, extra int, most *big.Rat) ratio {
 	n, s := c.Of[0], c.Of[extra]
 	least := new(big.Rat).Neg(most)
@@ -45,7 +45,7 @@ func ratioOf(c Components, extra int, most *big.Rat) ratio {
 	return out
 }
 
-// imitateRatio is ratioOf in floating point.
+// imitateRatio does in floating point what ratioOf does exactly.
 func imitateRatio(d Drawn, extra int, most float64) Imitated {
 	n, s := d.Values[0], d.Values[extra]
 	within := func(x float64) float64 { return math.Max(-most, math.Min(most, x)) }
@@ -65,7 +65,7 @@ func imitateRatio(d Drawn, extra int, most float64) Imitated {
 	return Imitated{within(s / n), within(low), within(high)}
 }
 
-// outward rounds an end of a ratio up or down to a multiple of 2^-20.
+// outward rounds x, an end of an interval, to a multiple of 2^-20: up if above is set, else down.
 func outward(x *big.Rat, above bool) *big.Rat {
 	const parts = 1 << 20
 	if above {

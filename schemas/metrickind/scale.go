@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Scale divides a range of values among the leaves of a tree. The step of a value, a number from 0
-// up, never falls as values rise. Steps are divided among the leaves in order, as evenly as
-// possible. Safe for concurrent use.
+// Scale divides a range of values among the leaves of a tree. It maps each value to a step, which
+// is a number from 0 upward; a greater value never has a smaller step. The steps are distributed
+// over the leaves in order, as evenly as possible. A Scale is safe for concurrent use.
 type Scale struct {
 	min, max int64
 	steps    uint64  // number of steps
-	exact    int     // see step
+	exact    int     // a distance below 2^(exact+1) is a step of its own: see step
 	edges    []int64 // edges of a histogram
 	levels   int
 }
 
-// Linear returns a scale for quantiles with a step per value. It fails if b.Min is above b.Max.
+// Linear returns a scale for quantiles with one step per value. It fails if b.Min is above b.Max.
 func Linear(b Bounds) (*Scale, error) { return scaleOf(b, 64) }
 
 // Logarithmic returns a scale for quantiles whose steps grow with the distance d of a value from
-// b.Min: every d up to 63 has its own step; above that, a step contains 1/32 of the values between
-// two powers of two, so it is at most d/32 wide. It fails if b.Min is above b.Max.
+// b.Min. Every d up to 63 has its own step. Above that, a step contains 1/32 of the values between
+// two powers of two, so its width is at most d/32. Logarithmic fails if b.Min is above b.Max.
 func Logarithmic(b Bounds) (*Scale, error) { return scaleOf(b, 5) }
 
 func scaleOf(b Bounds, exact int) (*Scale, error) {
@@ -31,7 +31,7 @@ func scaleOf(b Bounds, exact int) (*Scale, error) {
 	}
 	s := &Scale{min: b.Min, max: b.Max, exact: exact, levels: 1}
 	s.steps = s.step(b.Max) + 1
-	for s.levels < mostLevels && uint64(1)<<(BranchBits*s.levels) < s.steps {
+	for s.levels < maxLevels && uint64(1)<<(BranchBits*s.levels) < s.steps {
 		s.levels++
 	}
 	return s, nil
@@ -41,8 +41,9 @@ func scaleOf(b Bounds, exact int) (*Scale, error) {
 const MostBuckets = 50
 
 // Buckets returns the scale of a histogram. Bucket i contains the values from edges[i] to below
-// edges[i+1]; the last bucket also contains the last edge. Bucket i is leaf 8+i, a child of node 1
-// + ⌊i/8⌋. Buckets fails unless there are 3 to 51 ascending edges. Do not change edges afterwards.
+// edges[i+1]; the last bucket also contains the last edge. Bucket i is leaf 8+i, which is a child
+// of node 1 + ⌊i/8⌋. Buckets fails unless there are 3 to 51 strictly ascending edges. The caller
+// must not change edges afterwards.
 func Buckets(edges []int64) (*Scale, error) {
 	if n := len(edges) - 1; n < 2 || n > MostBuckets {
 		return nil, errors.New("a histogram has from 2 to 50 buckets")
@@ -55,15 +56,15 @@ func Buckets(edges []int64) (*Scale, error) {
 	return &Scale{min: edges[0], max: edges[len(edges)-1], edges: edges, levels: 1}, nil
 }
 
-// Levels returns the number of levels below the root of the tree: enough to give every step a leaf,
-// but at most five, with 32,768 leaves.
+// Levels returns the number of levels below the root of the tree. For quantiles, there are enough
+// levels to give every step a leaf, but at most five, which have 32,768 leaves.
 func (s *Scale) Levels() int { return s.levels }
 
-// buckets returns the number of buckets of a histogram; 0 for quantiles.
+// buckets returns the number of buckets of a histogram, or 0 for quantiles.
 func (s *Scale) buckets() int { return max(len(s.edges)-1, 0) }
 
-// Leaf returns the leaf of a value, which is clamped to the range. For quantiles it is leaf number
-// ⌊step·leaves/steps⌋, counted from 0.
+// Leaf returns the leaf that contains v after v is clamped to the range. For quantiles, that is
+// leaf number ⌊step·leaves/steps⌋, counted from 0.
 func (s *Scale) Leaf(v int64) Node {
 	v = min(max(v, s.min), s.max)
 	if n := s.buckets(); n > 0 {
@@ -75,8 +76,7 @@ func (s *Scale) Leaf(v int64) Node {
 	return 1<<depth | Node(number)
 }
 
-// Bucket returns the number, from 0, of the histogram's bucket that contains v, which must be in
-// the range.
+// Bucket returns the index of the histogram's bucket that contains v, which must be in the range.
 func (s *Scale) Bucket(v int64) int {
 	bucket, exact := slices.BinarySearch(s.edges, v)
 	if !exact {
@@ -91,18 +91,19 @@ func (s *Scale) bucketsBelow(edge int64) int {
 	return index
 }
 
-// Leaves returns the leaves below a node, from first to before end.
+// Leaves returns the range of leaves below a node, from first up to but not including end.
 func (s *Scale) Leaves(n Node) (first, end Node) {
 	below := BranchBits * (s.levels - n.level())
 	return n << below, (n + 1) << below
 }
 
-// Values returns the least and the greatest value in a node, for quantiles. least is above greatest
-// if the node contains no values because there are fewer steps than leaves.
+// Values returns the least and the greatest value in a node of a tree for quantiles. least is above
+// greatest if the node contains no values, which is possible if there are fewer steps than leaves.
 func (s *Scale) Values(n Node) (least, greatest int64) { return s.edge(n), s.edge(n+1) - 1 }
 
-// edge returns the least value in a node or after it: the value of step ⌈i·steps/8^level⌉ for node
-// number i on a level. n may be the node after the last one on its level.
+// edge returns the least value in node n or, if n is empty, in the nodes after n on the same level.
+// For the i-th node of a level, it is the least value of step ⌈i·steps/8^level⌉. n may also be the
+// number after the last node of a level.
 func (s *Scale) edge(n Node) int64 {
 	depth := BranchBits * n.level()
 	high, low := bits.Mul64(uint64(n)-1<<depth, s.steps)
@@ -114,8 +115,9 @@ func (s *Scale) edge(n Node) int64 {
 	return s.value(step)
 }
 
-// step returns the step of a clamped value. With d = v − min and e the greatest whole number with
-// 2^e ≤ d, the step is d if e ≤ s.exact, and else (e − s.exact)·2^s.exact + ⌊d / 2^(e − s.exact)⌋.
+// step returns the step of a value within the range. Let d = v − min, and let e be the greatest
+// integer with 2^e ≤ d. The step is d if e ≤ s.exact, else (e − s.exact)·2^s.exact + ⌊d / 2^(e −
+// s.exact)⌋.
 func (s *Scale) step(v int64) uint64 {
 	d := uint64(v - s.min)
 	octave := bits.Len64(d) - 1 - s.exact

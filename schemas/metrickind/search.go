@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Search computes statistics from noisy counts of nodes. It draws each node that it needs only
-// once, and depends on the data only through the drawn counts. Not for concurrent use.
+// Search computes statistics from noisy counts of a tree's nodes. It draws each node that it needs
+// only once, and uses only the drawn counts. A Search is not safe for concurrent use.
 type Search struct {
 	Scale *Scale
-	// Draw returns noisy counts of the children of a node. Their errors are independent and normal,
-	// all with the same variance.
+	// Draw returns noisy counts of the children of a node. The errors of the counts are independent
+	// and normal, and all have the same variance.
 	Draw func(parent Node) ([Branching]*big.Int, error)
-	// Square is (z·σ)², in squared units of Draw. σ² is the variance of a drawn count; z is the
-	// width, in deviations, at which the intervals on all levels of the tree hold jointly.
+	// Square is (z·σ)², in squared units of Draw. σ² is the variance of a drawn count. z is the
+	// half-width of an interval, in deviations, at which the intervals on all levels hold jointly.
 	Square *big.Rat
 	Events *big.Rat // noisy number of all events, in the unit of Draw
-	Beyond bool     // counts may have been clamped to the releasable range, so no interval is known
+	Beyond bool     // set if counts may have been clamped to the releasable range, so no interval is known
 
 	drawn map[Node]*[Branching]*big.Int
 }
 
 // Begin draws the nodes that are always needed (the children of the root for quantiles, all buckets
-// for a histogram) and returns their noisy counts. Square, Events and Beyond may be set afterwards.
-// Errors are as for Draw.
+// for a histogram) and returns their noisy counts. Square, Events and Beyond need not be set
+// before. Begin returns the errors of Draw.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
 		children, err := s.children(parent)
@@ -35,14 +35,14 @@ func (s *Search) Begin() (all []*big.Int, err error) {
 	return all, nil
 }
 
-// Quantile returns the quantile of a rank, in millionths, with its interval, and whether its rank
-// error is at most within, in millionths.
+// Quantile returns the quantile of a rank, with its interval, and whether the error of its rank is
+// at most within. rank and within are in millionths.
 //
-// For a value x, let D(x) be the number of events with smaller values minus the rank times the
-// number of all events: the quantile is at least x if D(x) < 0. D(x) is (1 − rank) times the events
-// left of x, minus rank times the others. At an edge between a node's children, both are sums of
-// drawn nodes, so D has a known variance. The sums at an edge do not depend on the other drawn
-// nodes.
+// For a value x, let D(x) be the number of events with values below x minus the rank times the
+// number of all events. If D(x) < 0, the quantile is at least x. D(x) equals (1 − rank) times the
+// number of events below x, minus rank times the number of other events. At an edge between a
+// node's children, both numbers are sums over drawn nodes, so the variance of D is known. These
+// sums do not depend on which other nodes are drawn.
 func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) {
 	value, err := s.estimate(rank)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) 
 	return e, met, nil
 }
 
-// confidentWidth is the half-width of a 95 % interval in deviations, for display.
+// confidentWidth is the half-width of a 95% interval in deviations, for display.
 const confidentWidth = 1.96
 
 // Drawn returns the nodes whose children were drawn, in ascending order.
@@ -81,31 +81,32 @@ func (s *Search) Drawn() (parents []Node) {
 	return parents
 }
 
-// place is a node with the sums, on either side, over its siblings and its ancestors' siblings.
+// place is a node on a path from the root. On each side of the path, it has the sum over the
+// siblings of the path's nodes.
 type place struct {
 	node          Node
 	left, right   *big.Int // noisy counts
-	lefts, rights int64    // numbers of nodes in left and right
+	lefts, rights int64    // numbers of nodes summed in left and right
 }
 
 func (p place) level() int { return p.node.level() }
 
 func (p place) child(children *[Branching]*big.Int, i int) place {
-	to := place{p.node.Child(i), new(big.Int).Set(p.left), new(big.Int).Set(p.right), p.lefts + int64(i), p.rights +
+	child := place{p.node.Child(i), new(big.Int).Set(p.left), new(big.Int).Set(p.right), p.lefts + int64(i), p.rights +
 		int64(Branching-1-i)}
 	for j, count := range children {
 		switch {
 		case j < i:
-			to.left.Add(to.left, count)
+			child.left.Add(child.left, count)
 		case j > i:
-			to.right.Add(to.right, count)
+			child.right.Add(child.right, count)
 		}
 	}
-	return to
+	return child
 }
 
-// difference returns RankUnit·D at the left edge of the i-th child of p's node, or after the last
-// child, and its variance in units of one node's variance.
+// difference returns RankUnit·D at the left edge of the i-th child of p's node, or at the right
+// edge of the last child if i is Branching. Its variance is in units of one node's variance.
 func (p place) difference(children *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
 	left, right := new(big.Int).Set(p.left), new(big.Int).Set(p.right)
 	for j, count := range children {
@@ -121,7 +122,7 @@ func (p place) difference(children *[Branching]*big.Int, i int, rank int64) (d *
 	return left.Sub(left, right), n*(RankUnit-rank)*(RankUnit-rank) + m*rank*rank
 }
 
-// sign returns the sign of D at an edge if it is significant, else 0.
+// sign returns the sign of D at the left edge of a child if that is significant, else 0.
 func (s *Search) sign(p place, children *[Branching]*big.Int, i int, rank int64) side {
 	d, variance := p.difference(children, i, rank)
 	most := new(big.Int).Mul(s.Square.Num(), big.NewInt(variance))
@@ -148,16 +149,16 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 	return &drawn, nil
 }
 
-// estimate returns the quantile in units of 2^-10. The number of all events is taken as the mean of
-// Events and the sum of the root's children. From the root down, each node's estimate is divided
-// among its children; the search continues in the child where the sum from the left reaches the
-// rank.
+// estimate returns the quantile in units of 2^-10. It takes the mean of Events and the sum over the
+// root's children as the number of all events. From the root downward, it divides each node's
+// estimate among the node's children, and continues in the child in which the sum from the left
+// reaches the rank.
 func (s *Search) estimate(rank int64) (int64, error) {
 	children, err := s.children(Root)
 	if err != nil {
 		return 0, err
 	}
-	// A common factor makes every division exact: 840 is a multiple of every number from 1 to 8.
+	// A common factor makes every division exact, as 840 is a multiple of every number from 1 to 8.
 	factor := new(big.Int).Exp(big.NewInt(840), big.NewInt(int64(s.Scale.Levels())), nil)
 	factor.Mul(factor, s.Events.Denom())
 	total := new(big.Int).Mul(factor, s.Events.Num())
@@ -168,7 +169,7 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	if total.Sign() < 0 {
 		total.SetInt64(0)
 	}
-	factor.Lsh(factor, 1) // total is a sum of two
+	factor.Lsh(factor, 1) // total is the sum, not the mean, of two numbers
 	target := new(big.Int).Mul(total, big.NewInt(rank))
 	node, left, n := Root, new(big.Int), total
 	for range s.Scale.Levels() {
@@ -197,17 +198,17 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1))), nil
 }
 
-// divide returns the nonnegative numbers that add up to n ≥ 0 and are closest, in the sum of
-// squared differences, to the drawn counts of a node's children: each is the count minus a common
-// number, or 0 if that is negative. n and the result are multiplied by factor.
+// divide returns the nonnegative numbers with sum n ≥ 0 whose squared differences from the drawn
+// counts of a node's children have the smallest sum. Each of these numbers is the child's count
+// minus a common number, or 0 if that is negative. n and the result are multiplied by factor.
 func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Branching]*big.Int) {
 	for i, y := range drawn {
 		parts[i] = new(big.Int).Mul(y, factor)
 	}
-	falling := parts
-	slices.SortFunc(falling[:], func(a, b *big.Int) int { return b.Cmp(a) })
-	sum, less := new(big.Int).Neg(n), new(big.Int).Set(falling[0])
-	for k, y := range falling { // less makes the k + 1 greatest add up to n
+	descending := parts
+	slices.SortFunc(descending[:], func(a, b *big.Int) int { return b.Cmp(a) })
+	sum, less := new(big.Int).Neg(n), new(big.Int).Set(descending[0])
+	for k, y := range descending { // the k + 1 greatest numbers, each minus less, add up to n
 		if sum.Add(sum, y); new(big.Int).Mul(y, big.NewInt(int64(k+1))).Cmp(sum) <= 0 {
 			break
 		}
@@ -221,10 +222,10 @@ func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Bra
 	return parts
 }
 
-// narrow draws the children of the nodes that contain the ends of a rank's interval, level by
-// level, as long as the interval spans at most two children and so becomes much narrower. If the
-// interval contains an edge, its ends are on different paths from the root, and the estimate is on
-// at most one of them.
+// narrow draws, level by level, the children of the nodes that contain the ends of a rank's
+// interval. It continues as long as the interval spans at most two children, because only then does
+// the interval become much narrower. If the interval contains an edge between nodes, its ends are
+// on different paths from the root, and the estimate is on at most one of the paths.
 func (s *Search) narrow(rank int64) error {
 	for p := s.root(); p.level() < s.Scale.Levels(); {
 		children, err := s.children(p.node)
@@ -247,8 +248,8 @@ func (s *Search) narrow(rank int64) error {
 	return nil
 }
 
-// narrowEnd draws the nodes on the path to one end of an interval, as long as the path leads to the
-// outermost child, which lies at the edge inside the interval.
+// narrowEnd draws the nodes on the path to one end of an interval. It continues as long as the path
+// leads to the outermost child, which adjoins the edge inside the interval.
 func (s *Search) narrowEnd(p place, rank int64, which side) error {
 	outermost := 0
 	if which == lower {
@@ -267,13 +268,13 @@ func (s *Search) narrowEnd(p place, rank int64, which side) error {
 	return nil
 }
 
-// side denotes an end of an interval by the sign of D beyond it.
+// side identifies an end of an interval. Its value is the sign of D outside that end.
 type side int
 
 const lower, upper side = -1, 1
 
-// end returns the index of the child that contains an end of a rank's interval: from outside, it
-// passes edges as long as D significantly has the sign of that side.
+// end returns the index of the child that contains one end of a rank's interval. Starting from
+// outside, it passes edges as long as D has the sign of that side and differs significantly from 0.
 func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which side) int {
 	passed := 0
 	for passed+1 < Branching && s.sign(p, children, outer(passed+1, Branching, which), rank) == which {
@@ -282,7 +283,7 @@ func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which s
 	return outer(passed, Branching-1, which)
 }
 
-// outer returns the i-th of the numbers 0 to last, counted from the given side.
+// outer returns the i-th of the numbers 0 to last, counted from the side which.
 func outer(i, last int, which side) int {
 	if which == lower {
 		return i
@@ -290,8 +291,8 @@ func outer(i, last int, which side) int {
 	return last - i
 }
 
-// bound returns a value that is at most (lower) or at least (upper) the quantile of a rank, at the
-// confidence of one end of an interval.
+// bound returns one end of a rank's interval: a value that is at most (lower) or at least (upper)
+// the quantile, with the confidence of one end of an interval.
 func (s *Search) bound(rank int64, which side) int64 {
 	p := s.root()
 	for s.drawn[p.node] != nil {

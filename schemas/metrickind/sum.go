@@ -1,6 +1,6 @@
 package metrickind
 
-// Sum is the kind that releases the sum of the values of a key's events.
+// Sum is the kind that releases the sum of the values of the events with a key.
 const Sum = "sum"
 
 func sum() Kind {

@@ -1,7 +1,7 @@
 package metrickind
 
-// kinds is the table. Kinds that a configuration can name are in the order in which texts list
-// them; the first is the default.
+// kinds is the table of all kinds. Kinds that a configuration can name are in the order in which
+// messages list them. The first kind is the default.
 var kinds = [...]Kind{
 	events(),
 	distinctUsers(),

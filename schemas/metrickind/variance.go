@@ -6,7 +6,8 @@ import (
 )
 
 // Variance is the kind that releases the variance of the clamped values of a key's events, and
-// StandardDeviation its root. The divisor is the number of values: neither estimates a population.
+// StandardDeviation is the kind that releases its root. The divisor is the number of values,
+// because neither is an estimate for a larger population.
 const (
 	Variance          = "variance"
 	StandardDeviation = "standard_deviation"
@@ -16,16 +17,16 @@ func variance() Kind          { return spread(Variance, "variance", false) }
 func standardDeviation() Kind { return spread(StandardDeviation, "standard deviation", true) }
 
 // spread returns the kind of a variance or, if root is set, of a standard deviation. The components
-// are a mean's N and S, and Q = Σ(2d² − R²) over the clamped values v, with d = 2v − min − max and
-// R = max − min: the variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and 2(d/R)² − 1 lie between −1
-// and 1; without the −1, Q would have twice the noise for the same charge (docs/guarantee.md,
-// "Variance and standard deviation").
+// are N and S, as for a mean, and Q = Σ(2d² − R²) over the clamped values v, with d = 2v − min −
+// max and R = max − min. The variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and 2(d/R)² − 1 are
+// between −1 and 1. Without the −1, Q would have twice the noise for the same charge
+// (docs/guarantee.md, "Variance and standard deviation").
 func spread(name, label string, root bool) Kind {
 	f := spreadFuncs{root}
 	return Kind{
 		Name:  name,
 		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Value: one,
+		Value: countEvent,
 		Vector: &Vector{
 			Extra: []string{meanOffset().Name, meanSquare().Name}, Ratios: 2,
 			Span: f.span, Aim: f.aim, Half: f.half, Join: f.join, Imitate: f.imitate, Truth: f.truth,
@@ -37,7 +38,7 @@ func spread(name, label string, root bool) Kind {
 	}
 }
 
-// meanSquare is the kind of the third component of a variance.
+// meanSquare returns the kind of a variance's third component.
 func meanSquare() Kind {
 	return Kind{
 		Name: "mean_square",
@@ -55,10 +56,11 @@ func meanSquare() Kind {
 	}
 }
 
-// spreadFuncs provides the functions for a variance, or for its root.
+// spreadFuncs provides the functions of a Vector for a variance or, if root is set, for a standard
+// deviation.
 type spreadFuncs struct{ root bool }
 
-// spread returns the variance, or its root for a standard deviation.
+// spread returns the variance or, if f.root is set, the standard deviation.
 func (f spreadFuncs) spread(variance float64) float64 {
 	if variance = max(variance, 0); f.root {
 		return math.Sqrt(variance)
@@ -77,8 +79,9 @@ func (f spreadFuncs) truth(powers [MaxComponents]float64) float64 {
 }
 
 // perSquare returns a bound on the error of a variance, divided by R² and by the relative error of
-// N, at the confidence of the value: 5√2/8 for two ratios with errors of at most √2 times N's,
-// times the factor by which the intervals of two ratios are wider than N's.
+// N at the confidence of the value. The bound is 5√2/8, for two ratios whose errors are at most √2
+// times the error of N, multiplied by the factor by which the intervals of two ratios are wider
+// than the interval of N.
 func perSquare(confidence float64) float64 {
 	if confidence < 0.95 {
 		return 0.884 * 1.284 // z(0.95)/z(0.9)
@@ -87,8 +90,8 @@ func perSquare(confidence float64) float64 {
 }
 
 // aim returns a relative error r of N that limits the error of every variance to T: perSquare·r·R²
-// ≤ T. A standard deviation has an error of at most T if its variance has one of T²: |√a − √b| ≤
-// √|a − b|. There is no relative target because both can be 0.
+// ≤ T. A standard deviation has an error of at most T if the variance has an error of at most T²,
+// because |√a − √b| ≤ √|a − b|. Relative targets are not supported because both values can be 0.
 func (f spreadFuncs) aim(b Bounds, _, absolute, confidence float64) float64 {
 	if f.root {
 		absolute *= absolute
@@ -106,8 +109,8 @@ func (f spreadFuncs) half(b Bounds, events, half, confidence float64) float64 {
 	return min(f.spread(perSquare(confidence)*half/events*r*r), most)
 }
 
-// join returns the value and its interval: every variance consistent with the intervals of S/N and
-// Q/N, which hold together with the confidence.
+// join returns the value with its interval. The interval contains every variance that is consistent
+// with the intervals of S/N and Q/N, which hold jointly at the metric's confidence.
 func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 	r := big.NewRat(b.Max-b.Min, 1)
 	centre, squares := ratioOf(c, 1, r), ratioOf(c, 2, square(r))
@@ -117,7 +120,7 @@ func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 		v.Sub(v, product(big.NewRat(2, 1), square(centre)))
 		return v.Quo(v, big.NewRat(8, 1))
 	}
-	nearest, farthest := outward(centre.low, false), outward(centre.high, true) // distances from the middle
+	nearest, farthest := outward(centre.low, false), outward(centre.high, true) // from the middle of the range
 	if nearest.Sign() < 0 && farthest.Sign() > 0 {
 		nearest, farthest = new(big.Rat), greater(new(big.Rat).Neg(nearest), farthest)
 	} else if farthest.Sign() <= 0 {
@@ -125,7 +128,7 @@ func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 	}
 	value := clamp(variance(squares.value, centre.value), least, most)
 	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
-	// An impossible interval is not clamped: with no width, it would seem exact.
+	// The full range replaces an impossible interval, which would seem exact if it were clamped.
 	possible := high.Sign() >= 0 && low.Cmp(most) <= 0
 	if low, high = clamp(low, least, most), clamp(high, least, most); !possible {
 		low, high = least, most
@@ -140,7 +143,7 @@ func (f spreadFuncs) join(b Bounds, c Components) Estimate {
 	return e
 }
 
-// floor returns the value for a variance of at least 0, in parts of a unit of a value, rounded
+// floor returns the value for a variance of at least 0, in units of 1/(parts·valueUnits), rounded
 // down.
 func (f spreadFuncs) floor(variance *big.Rat, parts int64) int64 {
 	scale := big.NewRat(parts*valueUnits, 1)
@@ -153,7 +156,7 @@ func (f spreadFuncs) floor(variance *big.Rat, parts int64) int64 {
 }
 
 // deviation returns the standard deviation of a value to first order in the noise of the
-// components: for a variance √(v_Q + 16θ²·v_S + (4θ² − Q/N)²·v_N)/8N with θ = S/N.
+// components. For a variance it is √(v_Q + 16θ²·v_S + (4θ² − Q/N)²·v_N)/8N with θ = S/N.
 func (f spreadFuncs) deviation(c Components, value, centre, squares *big.Rat) float64 {
 	slope := product(big.NewRat(4, 1), square(centre))
 	sum := product(big.NewRat(4, 1), slope, c.Of[1].Variance)
@@ -163,14 +166,14 @@ func (f spreadFuncs) deviation(c Components, value, centre, squares *big.Rat) fl
 	if !f.root {
 		return rootFloat(sum)
 	}
-	deviation := math.Sqrt(rootFloat(sum)) // error of the root of a variance near 0
+	deviation := math.Sqrt(rootFloat(sum)) // of the root of a variance near 0
 	if value.Sign() > 0 {
 		deviation = min(deviation, rootFloat(new(big.Rat).Quo(sum, product(big.NewRat(4, 1), value))))
 	}
 	return deviation
 }
 
-// imitate is join in floating point.
+// imitate does in floating point what join does exactly.
 func (f spreadFuncs) imitate(b Bounds, d Drawn) Imitated {
 	r := float64(b.Max - b.Min)
 	variance := func(squares, centre float64) float64 { return (squares + r*r - 2*centre*centre) / 8 }

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// HMAC returns the HMAC-SHA-256 of an injective encoding: every part is preceded by its length.
-// Each use of a key has its own domain. User ids are hashed by schemas.Hasher.
+// HMAC returns the HMAC-SHA-256 of an injective encoding of domain and parts, each preceded by its
+// length. Every use of a key must have its own domain. User ids have schemas.Hasher.
 func HMAC(key [32]byte, domain string, parts ...[]byte) [32]byte {
 	h := hmac.New(sha256.New, key[:])
 	for _, part := range append([][]byte{[]byte(domain)}, parts...) {

@@ -10,14 +10,14 @@ import (
 // Redacted is shown instead of a secret.
 const Redacted = "[redacted]"
 
-// Of is a secret of type T. The zero Of reveals the zero T. Compare two secrets with Equal: == does
-// not compile.
+// Of is a secret of type T. The zero Of contains the zero T. Two secrets can only be compared with
+// Equal: == does not compile.
 type Of[T any] struct {
 	_     [0]func()
-	value **T // two pointers: fmt follows one, to print an array in an unexported field
+	value **T // two pointers, because fmt follows one pointer to print an array in an unexported field
 }
 
-// New makes v a secret.
+// New returns v as a secret.
 func New[T any](v T) Of[T] {
 	p := &v
 	return Of[T]{value: &p}
@@ -31,7 +31,7 @@ func (s Of[T]) Reveal() (v T) {
 	return v
 }
 
-// Equal reports whether both reveal the same value.
+// Equal reports whether s and other contain the same value.
 func (s Of[T]) Equal(other Of[T]) bool { return reflect.DeepEqual(s.Reveal(), other.Reveal()) }
 
 // Format implements fmt.Formatter, for all verbs.
@@ -40,19 +40,20 @@ func (Of[T]) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (Of[T]) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
-// Line returns the secret in a file or a variable, without a byte order mark or trailing line ends.
+// Line returns the secret in text, which is the contents of a file or variable, without a byte
+// order mark or trailing line ends.
 func Line(text string) string { return strings.TrimRight(strings.TrimPrefix(text, "\uFEFF"), "\r\n") }
 
-// URL is an address that may contain a user and a password. It prints redacted.
+// URL is an address that may contain a user and a password. It is printed in redacted form.
 type URL struct{ text Of[string] }
 
 // NewURL returns a URL. It does not check the address.
 func NewURL(address string) URL { return URL{New(address)} }
 
-// Reveal returns the whole address.
+// Reveal returns the complete address.
 func (u URL) Reveal() string { return u.text.Reveal() }
 
-// String returns the address as Redact does.
+// String returns the address in redacted form.
 func (u URL) String() string { return Redact(u.Reveal()) }
 
 // Format implements fmt.Formatter, for all verbs.
@@ -61,8 +62,8 @@ func (u URL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) 
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// Redact returns an address with Redacted in place of user and password (everything between the
-// scheme and the last @) and of the query, which may contain a token. It need not be valid.
+// Redact returns an address in which Redacted replaces the user and password, which are everything
+// between the scheme and the last @, and the query, which may contain a token.
 func Redact(address string) string {
 	i := strings.LastIndexByte(address, '@')
 	if q := strings.IndexByte(address[i+1:], '?'); q >= 0 {
@@ -78,7 +79,7 @@ func Redact(address string) string {
 	return scheme + Redacted + address[i:]
 }
 
-// notInScheme reports whether a rune cannot be in a scheme: other text before :// is a secret.
+// notInScheme reports whether r cannot be part of a scheme. Other text before :// is secret.
 func notInScheme(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-.", r))
 }

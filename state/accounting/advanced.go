@@ -11,15 +11,15 @@ import (
 )
 
 // advanced is the condition of Rogers et al. 2016, Theorem 5.1, on the sums Σ ε_i(e^ε_i − 1)/2 and
-// Σ ε_i². The third sum is Σ δ_i, with a limit of δ/2.
+// Σ ε_i². The filter's third sum is Σ δ_i, whose limit is δ/2.
 type advanced struct {
 	promise loss.Approx
 	beta    float64
-	weight  float64 // 2·β·ln(2/δ)/ε², the square of the root/ε before any loss
+	weight  float64 // 2·β·ln(2/δ)/ε²: the square of (root/ε) before any loss
 }
 
-// betaFactor is the 28.04 of Theorem 5.1. It is 8x with x = 2 + ln(1 + x), which makes the
-// theorem's β optimal when advanced composition exactly uses up ε.
+// betaFactor is the constant 28.04 of Theorem 5.1. It is 8x for the solution of x = 2 + ln(1 + x),
+// which makes the theorem's β optimal when advanced composition exactly uses up ε.
 const betaFactor = 28.04
 
 // NewAdvanced returns the filter of advanced composition (Rogers et al. 2016, Theorem 5.1).
@@ -27,17 +27,18 @@ const betaFactor = 28.04
 // NewBasic. The error is a *units.RangeError unless 2^-80 ≤ ε ≤ budgets.MaxEpsilon and
 // budgets.MinDelta ≤ δ < 1/e, as the theorem requires; below δ = 2^-207 only pure losses fit.
 //
-// It accepts while Σ δ_i ≤ δ/2 and
+// The filter accepts losses while Σ δ_i ≤ δ/2 and
 //
 //	Σ ε_i(e^ε_i − 1)/2 + √(2(Σ ε_i² + β)(1 + ½·ln(Σ ε_i²/β + 1))·ln 2/δ) ≤ ε
 //
-// with β = ε²/(28.04·ln 1/δ). The left side is evaluated as an upper bound: a relative 2^-40 of the
-// first sum and of Σ ε_i² + β may go unused. Spent returns the left side and Σ δ_i, at most δ/2.
-// The left side is 0 before the first loss, and the first loss, however small, costs √(2β·ln 2/δ).
-// Left evaluates the rule about sixty times.
+// with β = ε²/(28.04·ln 1/δ). The left side is evaluated as an upper bound, which may leave a
+// relative 2^-40 of the first sum and of Σ ε_i² + β unused. Spent returns the left side and Σ δ_i,
+// which is at most δ/2. Before the first loss, the left side is 0. The first loss, however small,
+// costs √(2β·ln 2/δ). Left evaluates the rule about sixty times.
 //
-// For pure ε_i-DP mechanisms and the same budget, NewZCDP accepts everything that this filter does,
-// and more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the left side above, term by term.
+// For pure ε_i-DP mechanisms and the same budget, the filter of NewZCDP accepts everything that
+// this filter accepts, and more: each term of ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the
+// corresponding term of the left side above.
 func NewAdvanced(budget loss.Approx) (*Filter[loss.Approx], error) {
 	if err := checkPromise(budget); err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func NewAdvanced(budget loss.Approx) (*Filter[loss.Approx], error) {
 	unlimited := fixed.Down(math.Inf(1))
 	limits := []fixed.Amount{unlimited, unlimited, fixed.Down(budget.Delta / 2)}
 	f := newFilter("advanced", advancedSums, limits, budget.Epsilon, budget.Delta)
-	f.rule.beyond = advanced{
+	f.rule.condition = advanced{
 		promise: budget,
 		beta:    budget.Epsilon * budget.Epsilon / (betaFactor * l),
 		weight:  2 * (l + math.Ln2) / (betaFactor * l),
@@ -94,24 +95,25 @@ func (a advanced) spent(m []fixed.Meter) loss.Approx {
 
 func (a advanced) budget() loss.Approx { return a.promise }
 
-// coarseBits is the number of low mantissa bits that coarsen clears.
+// coarseBits is the number of low mantissa bits that are 0 in the results of coarsen.
 const coarseBits = 11
 
-// evaluationMargin exceeds the relative error of the float64 formulas in this file: a dozen
-// operations, each correctly rounded or, for math.Log and math.Expm1, within one ulp; 2^-49 would
-// suffice.
+// evaluationMargin exceeds the relative error of the float64 formulas in this file. They have about
+// a dozen operations, each correctly rounded or, for math.Log and math.Expm1, within one ulp. 1 +
+// 2^-49 would suffice.
 const evaluationMargin = 1 + 0x1p-46
 
-// coarsen returns x ≥ 0 rounded up to 42 significant bits. math.Log and math.Expm1 are not known to
-// be monotone in the last bit. Arguments that differ after coarsening differ by a relative 2^-42,
-// and so do the products x·ln and x·expm1 below: more than any error of their evaluation. So both
-// functions, as computed, are monotone.
+// coarsen returns x ≥ 0, rounded up to 42 significant bits. It makes the computed products x·ln and
+// x·expm1 below monotone, although math.Log and math.Expm1 are not known to be monotone in the last
+// bit. Arguments that differ after coarsening differ by a relative 2^-42. So do the products, and
+// this difference is more than any error of their evaluation.
 func coarsen(x float64) float64 {
 	const low = 1<<coarseBits - 1
 	return math.Float64frombits((math.Float64bits(x) + low) &^ low)
 }
 
-// excessOf returns an upper bound on ε(e^ε − 1)/2, monotone in ε ≥ 0; 0 at 0, +Inf on overflow.
+// excessOf returns an upper bound on ε(e^ε − 1)/2. It is monotone, 0 at ε = 0, and +Inf on
+// overflow.
 func excessOf(epsilon float64) float64 {
 	if epsilon == 0 {
 		return 0
@@ -121,9 +123,8 @@ func excessOf(epsilon float64) float64 {
 	return float64(product*evaluationMargin) + math.SmallestNonzeroFloat64
 }
 
-// upTo returns an upper bound on the halting rule's left side. Every step is monotone in both sums,
-// because correctly rounded operations are; float64() prevents fused operations, which only some
-// machines have.
+// upTo returns an upper bound on the left side of the filter's rule. It is monotone in both sums,
+// because every correctly rounded operation is. float64() prevents fused operations.
 func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 	ratio := 1 + float64(squares.FloatUp()/a.beta)
 	ratio = coarsen(float64(ratio * evaluationMargin))
@@ -133,24 +134,24 @@ func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 	return float64(total * evaluationMargin)
 }
 
-// NewAdvancedOdometer returns the advanced odometer (Rogers et al. 2016, Theorem 6.2): the realised
-// loss grows like √Σε² instead of Σε, except with probability delta, 1e-300 ≤ delta < 1/e. n ≥ 2 is
-// the size of the data set in the theorem; any n chosen without looking at the data is valid. The
-// error is a *units.RangeError.
+// NewAdvancedOdometer returns the advanced odometer (Rogers et al. 2016, Theorem 6.2). Its bound
+// grows like √Σε² instead of Σε, and holds except with probability delta, 1e-300 ≤ delta < 1/e. n ≥
+// 2 is the size of the data set in the theorem; any n that is chosen without looking at the data is
+// valid. The error is a *units.RangeError.
 //
 // With S = Σε² the bound is Σε(e^ε − 1)/2 plus
 //
 //	2·√(S·(1 + ln √3)·ln(2k/δ))                                   for S in [1/n², 1]
 //	√(2·(1/n² + S)·(1 + ½·ln(1 + n²·S))·ln(2k/δ))                 for every S
 //
-// but +Inf once Σδ > δ/2. k = ⌈2·log₂ n⌉ is the number of values in the proof's union bound. The
-// paper's 4·log₂ n, in place of 2k, is too small by up to one value unless n² is a power of two.
-// The claim is the least of three: Σε, and each of the two bounds plus Σδ. All three hold on the
-// same event, so taking the least costs no δ.
+// but +Inf once Σδ > δ/2. k = ⌈2·log₂ n⌉ is the number of values in the union bound of the proof.
+// The paper has 4·log₂ n in place of 2k, which is too small by up to one value unless n² is a power
+// of two. The claim is the least of three bounds: Σε, and each of the two bounds above plus Σδ. All
+// three hold on the same event, so taking the least costs no δ.
 //
-// The losses must hold point by point, as for NewBasicOdometer, and both of their numbers must be
-// fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ, which
-// is why Σδ is added, at most δ/2 in all.
+// The losses must hold point by point, as for NewBasicOdometer, and both ε and δ of a loss must be
+// fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ. This is
+// why Σδ, which is at most δ/2, is added.
 func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.Approx], error) {
 	if err := checkBelowInverseE(delta); err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.A
 	return newOdometer("advanced odometer", realisedSums, 4, a.bound, delta, math.Float64frombits(n)), nil
 }
 
-// realisedSums are Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
+// realisedSums are the sums Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
 var realisedSums = sums[loss.Approx]{
 	price: func(l loss.Approx, prices []fixed.Amount) error {
 		prices[0], prices[1], prices[2], prices[3] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon), meanUp(l.Epsilon),
@@ -179,8 +180,8 @@ var realisedSums = sums[loss.Approx]{
 	},
 }
 
-// meanUp returns ε(e^ε − 1)/2, rounded up: at least one unit if ε is not 0, even if the product
-// underflows float64.
+// meanUp returns ε(e^ε − 1)/2, rounded up. The result is at least one unit if ε is not 0, even if
+// the product underflows float64.
 func meanUp(epsilon float64) fixed.Amount {
 	if epsilon == 0 {
 		return fixed.Amount{}

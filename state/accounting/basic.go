@@ -13,11 +13,11 @@ import (
 // Everything accepted together is (ε, δ)-DP with the budget's ε, 2^-80 ≤ ε < 2^48, and δ, 0 for
 // pure differential privacy or 2^-80 ≤ δ < 1. The error is a *units.RangeError.
 //
-// It does not promise that the realised loss stays within ε except with probability δ, as in the
-// paper's Definition 3.2. That holds for pure mechanisms and for randomised response. Every (ε_i,
-// δ_i)-DP mechanism is a post-processing of randomised response (Kairouz, Oh and Viswanath 2015):
-// the (ε, δ)-DP of the whole survives post-processing, but a bound on the loss of each outcome does
-// not. A single Gaussian mechanism already violates it.
+// The filter does not promise that the realised loss stays within ε except with probability δ, as
+// in the paper's Definition 3.2. Pure mechanisms and randomised response have this property. Every
+// (ε_i, δ_i)-DP mechanism is a post-processing of randomised response (Kairouz, Oh and Viswanath
+// 2015), but only (ε, δ)-DP survives post-processing: a bound on the loss of each outcome does not.
+// Even a single Gaussian mechanism lacks the property.
 func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -26,28 +26,28 @@ func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
 	return newFilter("basic", approxSums, limits), nil
 }
 
-// NewExPost returns the filter for mechanisms whose bound on privacy loss depends on what they
-// released (Rogers et al. 2023, Lemma 5.2): realised bounds add, and no mechanism may be able to
-// exceed the rest of the budget. Budgets and errors are as for NewBasic; δ is 0 for bounds that are
-// always true, such as that for Laplace noise reduction.
+// NewExPost returns the filter for mechanisms whose bound on privacy loss depends on their output
+// (Rogers et al. 2023, Lemma 5.2). Realised bounds add up, and no mechanism may be able to exceed
+// the rest of the budget. Budgets and errors are as for NewBasic. δ is 0 for bounds that always
+// hold, such as the bound for Laplace noise reduction.
 //
 // A mechanism with outcome y is ex-post private with E(y) and δ if its privacy loss exceeds E(y)
-// with probability at most δ, whatever was released before (Definition 4.1). Reserve, before it
-// runs, the largest value that E can take; if there is none or it does not fit, the mechanism must
-// not run. When it has stopped, call Settle with E at the outcome.
+// with probability at most δ, whatever was released before (Definition 4.1). Before the mechanism
+// runs, reserve the largest value that E can take. If there is no largest value, or it does not
+// fit, the mechanism must not run. After it has stopped, call Settle with E for its outcome.
 //
 // Everything reserved or spent together is (ε, δ)-DP with the budget's ε and δ: except on an event
-// of probability Σ δ_i, the loss of the whole transcript is at most Σ E_i(y_i) ≤ ε, in both
-// directions. Reservations may overlap if each bound holds for every stopping rule: other releases
-// in between are then just another reason to stop.
+// of probability Σ δ_i, the loss of the entire transcript is at most Σ E_i(y_i) ≤ ε, in both
+// directions. Reservations may overlap if each bound holds for every stopping rule, because other
+// releases in between are then just another reason to stop.
 //
-// The bound must be about the outcomes themselves: unlike differential privacy, ex-post privacy is
-// not preserved under post-processing (Remark 1). The realised bound is a function of the outcomes
-// and no more secret than they are.
+// The bound must be about the published outcomes themselves: unlike differential privacy, ex-post
+// privacy is not preserved under post-processing (Remark 1). The realised bound is a function of
+// the outcomes, so it is no more secret than the outcomes.
 //
-// Spend charges a loss in full. Call it before a mechanism runs whose bound does not depend on its
-// outcome; or, if nothing else is open, call it with the realised bound of a mechanism that ran
-// because Fits had accepted its worst case.
+// Spend charges a loss in full. Call Spend before running a mechanism whose bound does not depend
+// on its outcome. If nothing else is open, Spend can also charge the realised bound of a mechanism
+// that ran because Fits had accepted its worst case.
 func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
 	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -56,15 +56,15 @@ func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
 	return &Reserver[loss.Approx]{*newFilter("ex-post", approxSums, limits)}, nil
 }
 
-// Mixed filters zCDP and ex-post private mechanisms side by side (Rogers et al. 2023, Theorem 3):
-// at each step either kind may run, chosen and bounded from everything released before, each
-// checked against its own budget.
+// Mixed combines a filter for zCDP mechanisms with a filter for ex-post private mechanisms (Rogers
+// et al. 2023, Theorem 3). At each step, a mechanism of either kind may be chosen, and bounded, on
+// the basis of everything released before. It is checked against the budget of its kind.
 //
-// With (ε, δ) for the zCDP part and (ε', δ') for the ex-post part, everything accepted together is
-// (ε + ε', δ + δ')-DP: each part is private against any analyst, and concurrent composition lets
-// the analyst use the results of one to query the other. An exhausted part does not stop the other,
-// and nothing moves between the budgets: zCDP mechanisms cannot use an ε that was saved by stopping
-// early. Each part is stored separately.
+// With budget (ε, δ) for the zCDP part and (ε', δ') for the ex-post part, everything accepted
+// together is (ε + ε', δ + δ')-DP: each part is private against any analyst, and concurrent
+// composition lets the analyst use the results of one part to query the other. If one part is
+// exhausted, the other continues. Nothing moves between the budgets: zCDP mechanisms cannot use an
+// ε that an ex-post mechanism saved by stopping early. Each part is stored separately.
 type Mixed struct {
 	Concentrated *Filter[loss.ZCDP]
 	ExPost       *Reserver[loss.Approx]
@@ -92,18 +92,17 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 	return &Mixed{z, e, promise}, nil
 }
 
-// NewBasicOdometer returns an odometer that adds up ε and δ (Rogers et al. 2016, Theorem 3.3):
-// while Σδ is at most delta, the realised loss is between −Σε and Σε, except with probability
-// delta, 0 ≤ delta < 1. After that the bound's Epsilon is +Inf. The error is a *units.RangeError.
+// NewBasicOdometer returns an odometer that adds up ε and δ (Rogers et al. 2016, Theorem 3.3).
+// While Σδ is at most delta, the realised loss is between −Σε and Σε, except with probability
+// delta, 0 ≤ delta < 1. After that, the bound's Epsilon is +Inf. The error is a *units.RangeError.
 //
-// Each loss (ε, δ) that is recorded must hold point by point: except with probability δ, under
-// either of the two inputs, the realised loss of that mechanism given everything before lies within
-// ±ε. Every (ε, 0)-private mechanism has that property; one that is (ε, δ)-private with δ > 0 need
-// not: see PointWise.
+// Each recorded loss (ε, δ) must hold point by point: except with probability δ, under either of
+// the two inputs, the mechanism's realised loss given everything before is within ±ε. Every (ε,
+// 0)-private mechanism has this property. An (ε, δ)-private mechanism may lack it: see PointWise.
 //
-// δ must be fixed before the mechanism runs. ε may become known only afterwards: you may record the
-// bound that a Mixture gives for a stopped Brownian mechanism, or any other ex-post loss. The sum
-// is then an upper bound in the sense of Rogers et al. 2023, Lemma 5.1.
+// δ must be fixed before the mechanism runs, but ε may become known only afterwards. You may thus
+// record the bound that a Mixture gives for a stopped Brownian mechanism, or any other ex-post
+// loss. The sum is then an upper bound in the sense of Rogers et al. 2023, Lemma 5.1.
 func NewBasicOdometer(delta float64) (*Odometer[loss.Approx, loss.Approx], error) {
 	if err := (loss.Approx{Delta: delta}).Validate(); err != nil {
 		return nil, fmt.Errorf("making a basic odometer: %w", err)

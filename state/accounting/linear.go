@@ -17,34 +17,35 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrNoNoise is returned for linear queries without a source of noise.
+// ErrNoNoise means that linear queries have no source of noise.
 var ErrNoNoise = errors.New("linear queries need a source of noise")
 
-// greatestTotal bounds the totals passed to Noise: mechanisms.GaussianNoise rejects larger ones,
-// and an error caused by one user would reveal that user without any noise.
-const greatestTotal = 1 << 53
+// maxTotal is the maximum absolute value of a total that is passed to Noise.
+// mechanisms.GaussianNoise rejects larger totals, and an error that one user causes would reveal
+// that user without any noise.
+const maxTotal = 1 << 53
 
-// Noise hides one coordinate of a sum: it returns total plus a random number with mean 0 and a
-// standard deviation of at least sigma, fresh and independent in every call. The law must be exact:
-// either Gaussian rounded to a lattice that does not depend on the data, or discrete Gaussian on
-// the integers. Both are 1/(2σ²)-zCDP for a sensitivity of 1. Samples from an inverse distribution
-// function in float64 do not qualify.
+// Noise adds noise to one coordinate of a sum. It returns total plus a random number with mean 0
+// and a standard deviation of at least sigma, which is drawn independently in every call. The
+// distribution must be exact: either Gaussian, rounded to a lattice that does not depend on the
+// data, or discrete Gaussian on the integers. Both are 1/(2σ²)-zCDP for a sensitivity of 1. Samples
+// from an inverse distribution function in float64 do not qualify.
 type Noise func(total int64, sigma float64) (float64, error)
 
-// LinearQueries releases noisy sums of adaptively chosen linear queries, each a vector of integers
-// per user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget of squared norm, and
-// is left out of a query if Σ‖q_t(x)‖² would exceed it. So a user whom few queries touch is counted
-// in all of those, however many queries there are.
+// LinearQueries releases noisy sums for adaptively chosen linear queries. A query assigns a vector
+// of integers to each user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget of
+// squared norm, and is left out of a query if Σ‖q_t(x)‖² would exceed the budget. So a user for
+// whom few queries are nonzero is counted in all of these, however many queries there are.
 //
 // Everything released together is κ-zCDP under the removal of one user, for any number of queries:
-// each sum has Gaussian noise with σ² = norm budget/(2κ), and a user with norm ‖q‖ loses
-// ‖q‖²/(2σ²). With continuous Gaussian noise the whole is √(2κ)-GDP.
+// each sum has Gaussian noise with σ² = norm budget/(2κ), and the loss of a user with norm ‖q‖ is
+// ‖q‖²/(2σ²). With continuous Gaussian noise, everything together is √(2κ)-GDP.
 //
-// Values are integers, in units of the caller's choice (a query with resolution 2^-10 counts
-// 1024ths, and its norm budget is 2^20 times as large), so that sums are exact in any order. In a
-// sum of float64 values, one user can have more influence than their own value.
+// Values are integers, so that sums are exact in any order. Their unit is the caller's choice: a
+// query with resolution 2^-10 counts 1024ths, and its norm budget is 2^20 times as large. In a sum
+// of float64 values, a user could have more influence than their own value.
 //
-// Not safe for concurrent use.
+// A LinearQueries is not safe for concurrent use.
 type LinearQueries[K comparable] struct {
 	accounts.NoJSON
 	users *PerUser[K, SquaredNorm]
@@ -53,9 +54,8 @@ type LinearQueries[K comparable] struct {
 	sigma float64
 }
 
-// NewLinearQueries returns an empty account of linear queries that is kappa-zCDP, 2^-40 ≤ kappa ≤
-// 2^40, and gives every user a squared norm of at most norm, norm ≥ 1. The error is a
-// *units.RangeError, or ErrNoNoise.
+// NewLinearQueries returns a LinearQueries whose sums are together kappa-zCDP, 2^-40 ≤ kappa ≤
+// 2^40. Every user's budget is norm ≥ 1. The error is a *units.RangeError, or ErrNoNoise.
 func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K],
 	error) {
 	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
@@ -92,15 +92,15 @@ func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
 func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
 
 // Answer returns the noisy sum of one query over its active users, in d ≥ 1 coordinates. values
-// yields every user once, with their d integers, which Answer reads before it asks for the next
-// user and does not keep. They are functions of the user's data and of earlier sums.
+// yields every user once, with the user's d integers. The integers must be functions of the user's
+// data and of earlier sums. Answer does not keep them.
 //
-// A user whose vector does not have d coordinates, or whose squared norm does not fit the rest of
-// the budget, is left out. A sum beyond ±2^53, which takes at least 2^21 users, is clamped, which
-// moves no two inputs further apart.
+// A user whose vector does not have d coordinates, or whose squared norm does not fit into the rest
+// of the budget, is left out. A sum beyond ±2^53, which takes at least 2^21 users, is clamped.
+// Clamping does not increase the distance between any two inputs.
 //
-// The error is a *units.RangeError for d, ErrTwice, or the error from noise. Nothing is then
-// released, but charges remain.
+// The error is a *units.RangeError for d, ErrTwice, or the error from noise. If there is an error,
+// nothing is released, but charges remain.
 func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float64, error) {
 	if d < 1 {
 		return nil, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
@@ -111,7 +111,7 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 	}
 	answers := make([]float64, d)
 	for j, total := range totals {
-		if answers[j], err = q.noise(total.Clamp(-greatestTotal, greatestTotal), q.sigma); err != nil {
+		if answers[j], err = q.noise(total.Clamp(-maxTotal, maxTotal), q.sigma); err != nil {
 			return nil, fmt.Errorf("drawing the noise of a linear query: %w", err)
 		}
 	}
@@ -148,14 +148,14 @@ func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
 // Left returns the squared norm that the user has left; see PerUser.Left.
 func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
 
-// Radius returns an r such that, except with probability delta, all d coordinates of a released sum
-// lie within r of the sum over the query's active users, if the noise has standard deviation Sigma
-// and is not rounded:
+// Radius returns an r with the following property, provided that the noise has standard deviation
+// Sigma and is not rounded: except with probability delta, all d coordinates of a released sum are
+// within r of the sum over the query's active users. r is
 //
 //	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
 //
-// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; 2d also covers
-// discrete noise. The error is a *units.RangeError unless d ≥ 1 and 1e-300 ≤ delta < 1.
+// Corollary 4.7 has d in place of 2d, which is correct for continuous Gaussian noise; 2d also
+// covers discrete noise. The error is a *units.RangeError unless d ≥ 1 and 1e-300 ≤ delta < 1.
 func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
 	if err := cmp.Or(units.Require(d >= 1, "d", float64(d), "at least 1"), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
@@ -184,11 +184,11 @@ func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
 	return q.users.UnmarshalBinary(users)
 }
 
-// SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 represents all larger values, and fits no
-// budget.
+// SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 also represents all larger values, and
+// fits into no budget.
 type SquaredNorm uint64
 
-// normSums adds squared norms exactly: integers below 2^64 in units of 2^-16.
+// normSums adds up squared norms exactly, as integers below 2^64 in units of 2^-16.
 var normSums = sums[SquaredNorm]{
 	price: func(n SquaredNorm, prices []fixed.Amount) error {
 		prices[0] = fixed.FromInteger(uint64(n))
@@ -197,8 +197,8 @@ var normSums = sums[SquaredNorm]{
 	loss: func(s []fixed.Amount, _ direction) SquaredNorm { return SquaredNorm(s[0].Integer()) },
 }
 
-// NewNorm returns a filter for squared norms, which add up exactly, to at most the budget. The
-// error is a *units.RangeError unless the budget is at least 1 and below 2^64 − 1.
+// NewNorm returns a filter whose accepted squared norms add up, without rounding, to at most the
+// budget. The error is a *units.RangeError unless the budget is at least 1 and below 2^64 − 1.
 func NewNorm(budget SquaredNorm) (*Filter[SquaredNorm], error) {
 	if budget == 0 || budget == math.MaxUint64 {
 		return nil, &units.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}

@@ -18,14 +18,14 @@ type Odometer[L, B any] struct {
 	prices   []fixed.Amount // prices of the current loss
 }
 
-// claim is the statement of a theorem about the sums. It is immutable.
+// claim is the statement of a theorem about sums of losses. It is immutable.
 type claim[L, B any] struct {
 	header
 	sums[L]
 	bound func(sums []fixed.Amount) B
 }
 
-// newOdometer returns an odometer with n sums; parameters identify a stored state.
+// newOdometer returns an odometer with n sums. parameters identify a stored state.
 func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amount) B,
 	parameters ...float64) *Odometer[L, B] {
 	return &Odometer[L, B]{
@@ -34,15 +34,15 @@ func newOdometer[L, B any](name string, s sums[L], n int, bound func([]fixed.Amo
 	}
 }
 
-// newTotal returns an odometer that claims its sums.
+// newTotal returns an odometer whose claim is the sums themselves.
 func newTotal[L any](name string, s sums[L], n int, parameters ...float64) *Odometer[L, L] {
 	return newOdometer(name, s, n, func(recorded []fixed.Amount) L { return s.loss(recorded, up) }, parameters...)
 }
 
 var errNotMade = errors.New("recording a loss: the odometer was not made by a constructor")
 
-// Record adds the loss of one more mechanism, before it runs. The error is a *units.RangeError;
-// nothing is then recorded.
+// Record adds the loss of one more mechanism. Call it before the mechanism runs. If it returns an
+// error, which is a *units.RangeError, nothing has been recorded.
 func (o *Odometer[L, B]) Record(l L) error {
 	if o.rule == nil {
 		return errNotMade
@@ -56,7 +56,7 @@ func (o *Odometer[L, B]) Record(l L) error {
 	return nil
 }
 
-// Bound returns the claim about everything recorded so far, rounded up. It changes nothing.
+// Bound returns the claimed bound on everything recorded so far, rounded up.
 func (o *Odometer[L, B]) Bound() (b B) {
 	if o.rule == nil {
 		return b
@@ -64,7 +64,7 @@ func (o *Odometer[L, B]) Bound() (b B) {
 	return o.rule.bound(o.recorded)
 }
 
-// Spent returns the recorded sums, rounded up. Only for a total are they the claim.
+// Spent returns the recorded sums, rounded up. Only for a total are they a bound.
 func (o *Odometer[L, B]) Spent() (l L) {
 	if o.rule == nil {
 		return l
@@ -72,10 +72,10 @@ func (o *Odometer[L, B]) Spent() (l L) {
 	return o.rule.loss(o.recorded, up)
 }
 
-// margin is the relative amount by which a float64 computation is enlarged. All formulas of
-// odometers add, multiply, divide and take roots, exponentials and logarithms of positive numbers,
-// each to within a few units in the last place (2^-52), and subtract only exact inputs: their error
-// is below 2^-46.
+// margin is the relative amount by which the result of a float64 computation is increased. The
+// formulas of odometers add, multiply, divide, and take roots, exponentials and logarithms of
+// positive numbers, each to within a few units in the last place (2^-52). They subtract only exact
+// inputs. Their relative error is thus below 2^-46.
 const margin = 0x1p-40
 
 // enlarged returns a float64 above the exact value that x ≥ 0 approximates, and 0 for 0.

@@ -10,29 +10,30 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// maxQuantised bounds squared norms of quantised vectors, so that a float64 holds every coordinate.
+// maxQuantised is the maximum squared norm of a quantised vector. With this limit, a float64 can
+// represent every coordinate.
 const maxQuantised = 1 << 62
 
 // Quantiser turns vectors of real numbers, such as gradients, into vectors of integers in units of
-// 1/scale, clipped to a Euclidean norm. They serve LinearQueries and sums with discrete Gaussian
-// noise. Quantising adds nothing to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, while rounding to
-// nearest would allow (clip·scale + √d/2)², and the conditional rounding of Kairouz, Liu and
-// Steinke (2021, Proposition 22) a little less. The cost is that a vector near the clip is rounded
-// towards 0 in some coordinates. Apart from float64 rounding, each is within 1 unit of the clipped
-// vector's, and within 1/2 if no coordinate was rounded towards 0.
+// 1/scale, clipped to a Euclidean norm. Such vectors are for LinearQueries and for sums with
+// discrete Gaussian noise. Quantising does not increase the norm: ‖q‖² is at most ⌊(clip·scale)²⌋.
+// Rounding to nearest would permit (clip·scale + √d/2)², and the conditional rounding of Kairouz,
+// Liu and Steinke (2021, Proposition 22) a little less. The price is that some coordinates of a
+// vector near the clip are rounded towards 0. Apart from float64 rounding, each coordinate is
+// within 1 unit of the clipped vector's coordinate, and within 1/2 if none was rounded towards 0.
 //
-// Truncation only shortens, so there is always a vector that fits; and the norm is computed from
-// integers, after all rounding, so no float64 error enters it. The result depends on one user's
-// vector alone. A Quantiser is an immutable value and safe for concurrent use.
+// Rounding towards 0 only shortens a vector, so there is always a result that fits. The norm is
+// computed from integers, after all rounding, so it has no float64 error. The result depends only
+// on one user's vector. A Quantiser is immutable and safe for concurrent use.
 type Quantiser struct {
 	clip, scale float64
 	bound       SquaredNorm
 }
 
-// NewQuantiser returns a quantiser that clips to a norm of clip, in the vectors' unit, and counts
-// in units of 1/scale. The error is a *units.RangeError unless both are finite and above 0 and
-// (clip·scale)² is from 1 to 2^62. With a scale of at least 2^10/clip, rounding is small compared
-// with noise as large as a clipped vector.
+// NewQuantiser returns a quantiser that clips vectors to a norm of clip, in the vectors' unit, and
+// returns integers in units of 1/scale. The error is a *units.RangeError unless clip and scale are
+// finite and above 0 and (clip·scale)² is from 1 to 2^62. With a scale of at least 2^10/clip,
+// rounding is small compared with noise whose size is that of a clipped vector.
 func NewQuantiser(clip, scale float64) (Quantiser, error) {
 	for name, v := range map[string]float64{"clip": clip, "scale": scale} {
 		if !(v > 0 && v <= math.MaxFloat64) {
@@ -52,10 +53,9 @@ func NewQuantiser(clip, scale float64) (Quantiser, error) {
 // Bound returns the largest squared norm of a quantised vector, ⌊(clip·scale)²⌋.
 func (q Quantiser) Bound() SquaredNorm { return q.bound }
 
-// Quantise writes a vector's integers to dst, replacing it if it is too short, and returns it with
-// its exact squared norm. If a coordinate is not finite, the error is a *units.RangeError. The
-// error depends on the user's data: use the zero vector instead. The zero Quantiser makes every
-// vector 0.
+// Quantise returns a quantised vector and its exact squared norm. It stores the vector in dst if
+// dst has the capacity. If a coordinate is not finite, the error is a *units.RangeError; as the
+// error depends on the user's data, use the zero vector instead. A zero Quantiser returns zeros.
 func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm, error) {
 	greatest := 0.0
 	for j, x := range vector {
@@ -73,12 +73,12 @@ func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm
 		clear(dst)
 		return dst, 0, nil
 	}
-	// Coordinates relative to the greatest, which neither overflow nor vanish as squares.
+	// Coordinates are divided by the greatest, so that their squares neither overflow nor vanish.
 	sum := 0.0
 	for _, x := range vector {
 		sum += (x / greatest) * (x / greatest)
 	}
-	length := min(greatest, q.clip/math.Sqrt(sum)) * q.scale // greatest coordinate, clipped and scaled
+	length := min(greatest, q.clip/math.Sqrt(sum)) * q.scale // clipped and scaled greatest coordinate
 	for j, x := range vector {
 		dst[j] = int64(math.Round(x / greatest * length))
 	}
@@ -88,7 +88,7 @@ func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm
 			norm -= shorten(&dst[j])
 		}
 	}
-	for j := 0; norm > q.bound; j = (j + 1) % len(dst) { // because of float64 rounding
+	for j := 0; norm > q.bound; j = (j + 1) % len(dst) { // needed only because of float64 rounding
 		norm -= shorten(&dst[j])
 	}
 	return dst, norm, nil
@@ -116,10 +116,10 @@ func (q Quantiser) Real(sum []float64) []float64 {
 	return sum
 }
 
-// ZCDP returns the loss of a user with a vector of this squared norm through a sum with discrete
-// Gaussian or Gaussian noise of parameter sigma in every coordinate: ρ = ‖q‖²/(2σ²) (Canonne,
-// Kamath and Steinke, 2020, Theorem 4, coordinate by coordinate; Bun and Steinke, 2016, Lemma 2.3),
-// rounded up, whatever the number of coordinates. The error is a *units.RangeError unless sigma is
+// ZCDP returns the loss of a user whose vector has squared norm n, from a sum with Gaussian or
+// discrete Gaussian noise of parameter sigma in every coordinate. The loss is ρ = ‖q‖²/(2σ²),
+// rounded up, for any number of coordinates (Canonne, Kamath and Steinke, 2020, Theorem 4, for each
+// coordinate; Bun and Steinke, 2016, Lemma 2.3). The error is a *units.RangeError unless sigma is
 // from 2^-23 to 2^40 and the norm is below 2^64 − 1.
 func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 	if !(sigma >= 0x1p-23 && sigma <= 0x1p40) {
@@ -128,13 +128,13 @@ func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 	if n == math.MaxUint64 {
 		return loss.ZCDP{}, &units.RangeError{Parameter: "norm", Value: float64(n), Range: "below 2^64 - 1"}
 	}
-	// Two quotients, each rounded up; halving is exact.
+	// Both quotients are rounded up. Halving is exact.
 	return loss.ZCDP{Rho: rounding.QuotientUp(rounding.QuotientUp(rounding.IntegerUp(uint64(n)), sigma), sigma) / 2},
 		nil
 }
 
-// GDP returns the μ of Gaussian noise: ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded up. No
-// such μ is known for discrete Gaussian noise. The error is as for ZCDP.
+// GDP returns the loss μ = ‖q‖/σ with Gaussian noise (Dong, Roth and Su, 2022, Theorem 2.7),
+// rounded up. No such μ is known for discrete Gaussian noise. The error is as for ZCDP.
 func (n SquaredNorm) GDP(sigma float64) (loss.GDP, error) {
 	if _, err := n.ZCDP(sigma); err != nil {
 		return loss.GDP{}, err

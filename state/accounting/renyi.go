@@ -10,16 +10,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// NewRenyi returns the Rényi filter: divergences add at every order of the budget, and every order
-// must stay within it (Feldman and Zrnic, Theorem 4.3 for one order, Remark 4.4 for several).
-// Everything accepted together is (α, B_α)-RDP at every order. The error is a *units.RangeError
-// unless every Epsilon is at least 2^-80 and below 2^48. The slice is not retained.
+// NewRenyi returns the Rényi filter: divergences add up at every order of the budget, and the sum
+// at every order must stay within the budget (Feldman and Zrnic, Theorem 4.3 for one order, Remark
+// 4.4 for several). Everything accepted together is (α, B_α)-RDP at every order α of the budget.
+// The error is a *units.RangeError unless every Epsilon is at least 2^-80 and below 2^48.
 //
-// A filter that continued while any one order is within budget would be invalid: the outputs would
-// choose the order that is left at the end.
+// A filter that continued while any single order is within the budget would be invalid: the outputs
+// would choose the order that is left at the end.
 //
-// At each order a loss is charged its value at the least of its own orders that is not lower. A
-// loss that does not reach the highest order is a *units.RangeError.
+// At each order of the budget, the charge is the loss's value at the smallest of the loss's own
+// orders that is not below that order. A loss without such an order gives a *units.RangeError.
 func NewRenyi(budget loss.RDP) (*Filter[loss.RDP], error) {
 	if err := budget.Validate(); err != nil {
 		return nil, err
@@ -36,11 +36,11 @@ func NewRenyi(budget loss.RDP) (*Filter[loss.RDP], error) {
 	return newFilter("renyi", renyiSums(orders), limits, orders...), nil
 }
 
-// NewRenyiTotal returns an odometer whose bound is Σε_α over all recorded losses, at orders fixed
-// in advance, above 1, finite and increasing. For every budget at each order fixed in advance, all
-// releases up to the last moment when all sums were within it are RDP with that budget (Feldman and
-// Zrnic, Theorem 4.3 and Remark 4.4). Losses are charged as by NewRenyi. The error is a
-// *units.RangeError.
+// NewRenyiTotal returns an odometer whose bound is Σε_α over all recorded losses. The orders α are
+// fixed in advance, finite, above 1 and increasing. For every budget that is fixed in advance, with
+// a value at each order, all releases up to the last moment when all sums were within the budget
+// are RDP with that budget (Feldman and Zrnic, Theorem 4.3 and Remark 4.4). Losses are charged as
+// by NewRenyi. The error is a *units.RangeError.
 func NewRenyiTotal(orders []float64) (*Odometer[loss.RDP, loss.RDP], error) {
 	if err := checkOrders(orders); err != nil {
 		return nil, err
@@ -54,10 +54,10 @@ func NewRenyiTotal(orders []float64) (*Odometer[loss.RDP, loss.RDP], error) {
 //
 //	min over the orders α of Σρ_α + ln(k/δ)/(α − 1)
 //
-// at all moments at once, except with probability delta, 1e-300 ≤ delta < 1. For one order, with
-// Σρ_α the sum of the divergences, e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman and Zrnic,
-// proof of Theorem 3.1, in the direction of P), to which Ville's inequality applies; k orders share
-// δ equally. Losses are charged as by NewRenyi. The error is a *units.RangeError.
+// at all moments simultaneously, except with probability delta, 1e-300 ≤ delta < 1. Proof for one
+// order, with Σρ_α the sum of the divergences: e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman
+// and Zrnic, proof of Theorem 3.1, in the direction of P), to which Ville's inequality applies. k
+// orders share δ equally. Losses are charged as by NewRenyi. The error is a *units.RangeError.
 func NewRenyiOdometer(delta float64, orders []float64) (*Odometer[loss.RDP, loss.Approx], error) {
 	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err

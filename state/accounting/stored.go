@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 )
 
-// formatVersion is the first byte of every state.
+// formatVersion is the first byte of every stored state.
 const formatVersion = 1
 
-// header identifies a stored state by version, name, parameters and limits, with big-endian
+// header is the beginning of a stored state: version, name, parameters and limits, with big-endian
 // numbers. A state is read only into a value with an equal header.
 type header struct {
 	name  string
@@ -29,7 +29,7 @@ func newHeader(name string, parameters []float64, limits []fixed.Amount) header 
 	return header{name, appendAmounts(binary.BigEndian.AppendUint32(b, uint32(len(limits))), limits...)}
 }
 
-// cut returns the bytes after the header. The error is a *accounts.DecodeError.
+// cut returns the bytes of data after the header. The error is an *accounts.DecodeError.
 func (h header) cut(data []byte) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(data, h.bytes); ok {
 		return rest, nil
@@ -69,7 +69,7 @@ func allZero(amounts []fixed.Amount) bool {
 	return !slices.ContainsFunc(amounts, func(a fixed.Amount) bool { return !a.IsZero() })
 }
 
-// MarshalBinary returns the rule, its budget and the spent and reserved amounts; see the package.
+// MarshalBinary returns the rule, the budget and the amounts; see the package comment.
 func (f *Filter[L]) MarshalBinary() ([]byte, error) {
 	if f.rule == nil {
 		return nil, header{name: "Filter"}.refuse("it was not made by a constructor")
@@ -77,7 +77,7 @@ func (f *Filter[L]) MarshalBinary() ([]byte, error) {
 	return appendAmounts(slices.Clone(f.rule.bytes), f.amounts()...), nil
 }
 
-// amounts returns the spent amount of every sum, and the reserved amount of the first.
+// amounts returns the spent amount of every sum, followed by the reserved amount of the first sum.
 func (f *Filter[L]) amounts() []fixed.Amount {
 	amounts := make([]fixed.Amount, 0, len(f.meters)+1)
 	for i := range f.meters {
@@ -105,7 +105,7 @@ func (f *Filter[L]) UnmarshalBinary(data []byte) error {
 	return err
 }
 
-// resumed returns the meters for stored amounts.
+// resumed returns meters with the stored amounts in data.
 func (f *Filter[L]) resumed(data []byte) ([]fixed.Meter, error) {
 	n := len(f.rule.limits)
 	amounts, err := f.rule.amounts(data, n+1)
@@ -120,8 +120,8 @@ func (f *Filter[L]) resumed(data []byte) ([]fixed.Meter, error) {
 		}
 		reserved = fixed.Amount{}
 	}
-	// Another machine's logarithm may differ in its last bits.
-	if b := f.rule.beyond; b != nil && !b.allows(meters, make([]fixed.Amount, n), 1+0x1p-40) {
+	// The tolerance is needed because another machine's logarithm may differ in its last bits.
+	if b := f.rule.condition; b != nil && !b.allows(meters, make([]fixed.Amount, n), 1+0x1p-40) {
 		return nil, f.rule.refuse("more is spent than the budget has")
 	}
 	return meters, nil

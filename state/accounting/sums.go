@@ -9,12 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// sums defines how losses of one type add up, for filters and odometers alike.
+// sums defines how losses of one type add up, in filters and odometers.
 type sums[L any] struct {
-	// price sets the amount that a loss adds to each sum, rounded up. The error is a
-	// *units.RangeError.
+	// price sets the amounts that a loss adds, rounded up. The error is a *units.RangeError.
 	price func(l L, prices []fixed.Amount) error
-	// loss converts sums into one loss. It returns fresh slices.
+	// loss converts sums into one loss. A slice in the result is not shared.
 	loss func(sums []fixed.Amount, r direction) L
 }
 
@@ -23,7 +22,8 @@ type direction bool
 
 const down, up = direction(false), direction(true)
 
-// float returns a; +Inf if a sum no longer fits and is rounded up.
+// float returns a as a float64. It returns +Inf if a is the maximum, which stands for a sum that is
+// too large, and is rounded up.
 func (r direction) float(a fixed.Amount) float64 {
 	switch {
 	case r == down:
@@ -45,7 +45,7 @@ func (r direction) root(a fixed.Amount) float64 {
 	return a.RootUp()
 }
 
-// approxSums are Σε and Σδ.
+// approxSums are the sums Σε and Σδ.
 var approxSums = sums[loss.Approx]{
 	price: func(l loss.Approx, prices []fixed.Amount) error {
 		prices[0], prices[1] = fixed.Up(l.Epsilon), fixed.Up(l.Delta)
@@ -56,7 +56,7 @@ var approxSums = sums[loss.Approx]{
 	},
 }
 
-// zcdpSums are Σρ and Σδ.
+// zcdpSums are the sums Σρ and Σδ.
 var zcdpSums = sums[loss.ZCDP]{
 	price: func(l loss.ZCDP, prices []fixed.Amount) error {
 		prices[0], prices[1] = fixed.Up(l.Rho), fixed.Up(l.Delta)
@@ -67,7 +67,7 @@ var zcdpSums = sums[loss.ZCDP]{
 	},
 }
 
-// plainZCDPSums is Σρ; a loss with a δ is rejected.
+// plainZCDPSums is the sum Σρ. A loss with a δ is rejected.
 var plainZCDPSums = sums[loss.ZCDP]{
 	price: func(l loss.ZCDP, prices []fixed.Amount) error {
 		if err := l.Validate(); err != nil {
@@ -79,7 +79,7 @@ var plainZCDPSums = sums[loss.ZCDP]{
 	loss: func(s []fixed.Amount, r direction) loss.ZCDP { return loss.ZCDP{Rho: r.float(s[0])} },
 }
 
-// gaussianSums is Σμ².
+// gaussianSums is the sum Σμ².
 var gaussianSums = sums[loss.GDP]{
 	price: func(l loss.GDP, prices []fixed.Amount) error {
 		prices[0] = fixed.SquareUp(l.Mu)
@@ -88,8 +88,9 @@ var gaussianSums = sums[loss.GDP]{
 	loss: func(s []fixed.Amount, r direction) loss.GDP { return loss.GDP{Mu: r.root(s[0])} },
 }
 
-// renyiSums are the sums of the divergences at each order. A loss is charged its value at the least
-// of its own orders that is not lower: the Rényi divergence never decreases with the order.
+// renyiSums are the sums of the divergences at each order. The charge at an order is the loss's
+// value at the smallest of its own orders that is not lower. This is an upper bound, because the
+// Rényi divergence never decreases with the order.
 func renyiSums(orders []float64) sums[loss.RDP] {
 	highest := orders[len(orders)-1]
 	return sums[loss.RDP]{

@@ -9,29 +9,28 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// ErrStep is returned by a Tracker for a loss that is larger than a whole step: nothing was
-// recorded, and the mechanism must not run under this tracker.
+// ErrStep means that a loss is larger than a full step of a Tracker. Nothing was recorded, and the
+// mechanism must not run under this tracker.
 var ErrStep = errors.New("loss is larger than one step of the tracker")
 
-// Tracker measures a run with filters of equal budget Δ, one after the other (Feldman and Zrnic,
-// Algorithm 5): a loss that no longer fits the current filter opens the next one and is charged
-// there. For every m fixed in advance, the releases made while Steps was at most m are an adaptive
-// composition of m mechanisms with budget Δ each (Proposition 4.10).
+// Tracker measures a run by a sequence of filters with equal budgets Δ (Feldman and Zrnic,
+// Algorithm 5). A loss that does not fit into the current filter opens the next filter and is
+// charged there. For every m that is fixed in advance, the releases made while Steps was at most m
+// are an adaptive composition of m mechanisms with budget Δ each (Proposition 4.10).
 //
-// The rest of a replaced filter is lost, up to one step each; two successive filters together spend
-// more than Δ, so that Steps stays below 2·(sum of losses)/Δ + 1. Totals make the same claim
-// without that waste.
+// The rest of a replaced filter's budget is lost. Two successive filters together spend more than
+// Δ, so Steps stays below 2·(sum of losses)/Δ + 1. Totals make the same claim without this waste.
 type Tracker[L any] struct {
 	accounts.NoJSON
 	current *Filter[L] // empty before the first loss
 	steps   uint64
 }
 
-// NewTracker returns a tracker over filters with the budget of step, which itself is left unused.
+// NewTracker returns a tracker whose filters have the budget of step. step itself is not used.
 func NewTracker[L any](step *Filter[L]) *Tracker[L] { return &Tracker[L]{current: step.Fresh()} }
 
-// Record adds l. The error is ErrStep if l does not fit a whole step, or a *units.RangeError;
-// nothing is then recorded.
+// Record adds l. The error is ErrStep if l is larger than a full step, or a *units.RangeError. If
+// there is an error, nothing has been recorded.
 func (t *Tracker[L]) Record(l L) error {
 	next := t.current
 	if t.steps > 0 {
@@ -51,15 +50,15 @@ func (t *Tracker[L]) Record(l L) error {
 	return nil
 }
 
-// Steps returns the number of filters opened so far, 0 before the first loss.
+// Steps returns the number of filters that have been opened, which is 0 before the first loss.
 func (t *Tracker[L]) Steps() uint64 { return t.steps }
 
 func (t *Tracker[L]) header() header {
 	return header{"tracker", append([]byte{formatVersion, 't'}, t.current.rule.bytes...)}
 }
 
-// MarshalBinary returns the budget of a step, the number of steps and the amount spent of the last;
-// see the package comment.
+// MarshalBinary returns the budget of a step, the number of steps, and the amount spent in the last
+// step; see the package comment.
 func (t *Tracker[L]) MarshalBinary() ([]byte, error) {
 	b := binary.BigEndian.AppendUint64(slices.Clone(t.header().bytes), t.steps)
 	return appendAmounts(b, t.current.amounts()...), nil

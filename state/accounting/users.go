@@ -14,54 +14,55 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrTwice is returned if one round names a user twice. All contributions of one person to a round
-// make one loss: two that fit separately may not fit together, and with Gaussian noise
+// ErrTwice means that a user appears twice in one round. All contributions of one person to a round
+// must be one loss: two losses that fit separately may not fit together, and with Gaussian noise
 // contributions add up before they are squared.
 var ErrTwice = errors.New("a user appears twice in one round")
 
-// ErrNoBudget is returned if NewPerUser gets no filter.
+// ErrNoBudget means that NewPerUser was called without a filter.
 var ErrNoBudget = errors.New("users need a filter with their budget")
 
-// Policy states how long a user is left out after a loss that does not fit.
+// Policy states for how long a user is left out after a loss that does not fit.
 type Policy int
 
 const (
-	// ForRound leaves them out of that round only (Feldman and Zrnic, Algorithm 3).
+	// ForRound leaves the user out of that round only (Feldman and Zrnic, Algorithm 3).
 	ForRound Policy = iota
-	// ForGood leaves them out of that round and all later ones (the active sets of their Corollary
-	// 4.7). Later rounds then cover fewer users, but never one who was missing before.
+	// ForGood leaves the user out of that round and all later rounds (the active sets of Feldman
+	// and Zrnic, Corollary 4.7). Each round then covers a subset of the previous round's users.
 	ForGood
 )
 
-// PerUser keeps a Filter for every user, identified by a key K. Each round leaves out the users
-// whose loss no longer fits, instead of stopping for everyone when the first budget is used up.
+// PerUser keeps a Filter for every user. A user is identified by a key of type K. Each round leaves
+// out the users whose loss no longer fits, so that the others can continue.
 //
-// It is Algorithm 3 of Feldman and Zrnic over a Rényi or zCDP filter, Algorithm 1 of Koskela,
-// Tobaben and Honkela over a Gaussian filter, and the same over any other. Under the removal of one
-// user, everything released together is private to within the filter's budget: (α, B)-RDP (Feldman
-// and Zrnic, Theorem 4.5), κ-zCDP (Remark 4.4), B-GDP (Koskela et al., Theorem 12), or whatever the
-// filter promises. The caller must ensure that:
+// PerUser implements Algorithm 3 of Feldman and Zrnic with a Rényi or zCDP filter, Algorithm 1 of
+// Koskela, Tobaben and Honkela with a Gaussian filter, and the same algorithm with any other
+// filter. Under the removal of one user, everything released together is private to within the
+// filter's budget: (α, B)-RDP (Feldman and Zrnic, Theorem 4.5), κ-zCDP (Remark 4.4), B-GDP (Koskela
+// et al., Theorem 12), or whatever the filter promises. The caller must ensure that:
 //
-//   - A user's loss bounds what removing this user reveals, on every data set that includes them
-//     (Definition 2.5, not 2.6). For a sum with Gaussian noise it is their own contribution over σ.
-//     A bound that holds only for the data at hand is not enough: whether others are active would
-//     depend on this user.
-//   - A loss is a function of the user's own data and of earlier releases. Nothing else decides who
-//     is active, not even a cap on the number of users.
-//   - The mechanism of a round reads the active users and no other user, and runs once.
-//   - One key is one person (or whatever the promise is made to), in all rounds.
+//   - A user's loss bounds what the removal of this user reveals, on every data set that includes
+//     the user (Definition 2.5, not 2.6). For a sum with Gaussian noise, it is the user's own
+//     contribution divided by σ. A bound that holds only for the actual data is not enough: whether
+//     others are active would depend on this user.
+//   - A loss is a function of the user's own data and of earlier releases. Nothing else, such as a
+//     cap on the number of users, affects who is active.
+//   - The mechanism of a round runs once and reads only the data of the active users.
+//   - A key stands for the same person (or other unit of privacy) in all rounds.
 //
-// A user who returns after a refusal is covered, too. For a single user, the rounds that leave them
-// out are mechanisms with loss 0, so that the filtered rounds are one adaptive composition in which
-// their filter never refuses; the proof of Feldman and Zrnic's Theorem 4.5 is this argument for
-// Rényi divergence. For GDP it is Koskela et al.'s Theorem 11 for the filtered mechanisms.
+// A user who returns after a refusal is also covered. For a single user, the rounds that leave the
+// user out are mechanisms with loss 0. The filtered rounds are thus one adaptive composition in
+// which the user's filter never refuses. The proof of Feldman and Zrnic's Theorem 4.5 is this
+// argument for Rényi divergence. For GDP, the argument is Koskela et al.'s Theorem 11, applied to
+// the filtered mechanisms.
 //
-// Who is active, how many users are, how much is left of a budget and whether a round left users
-// out all depend on private data: publish none of it. Leaving users out biases whatever is computed
-// on the rest. Accounts are kept in memory and are never deleted.
+// Private data determines who is active, how many users are active, how much is left of a budget,
+// and whether a round left users out: publish none of these. Leaving users out biases whatever is
+// computed from the remaining users. Accounts are kept in memory and are never deleted.
 //
-// A stored state holds every account, in ascending order of the keys. Keys are strings, or have a
-// fixed size in encoding/binary. A state is as private as the users' data.
+// A stored state contains every account, in ascending order of the encoded keys. To be stored, keys
+// must be strings or have a fixed size in encoding/binary. A state is private data.
 type PerUser[K comparable, L any] struct {
 	accounts.NoJSON
 	policy   Policy
@@ -72,12 +73,12 @@ type PerUser[K comparable, L any] struct {
 
 type account struct {
 	meters []fixed.Meter // meters of the user's filter
-	round  uint64        // the last round that named this user
+	round  uint64        // last round in which the user appeared
 	out    bool          // left out of all later rounds
 }
 
-// NewPerUser returns a PerUser that gives every user a filter with the given budget, ignoring
-// amounts already spent. The error is a *units.RangeError for the policy, or ErrNoBudget.
+// NewPerUser returns a PerUser in which every user has an unused filter with the limits of budget.
+// The error is a *units.RangeError for the policy, or ErrNoBudget.
 func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser[K, L], error) {
 	if err := units.Require(policy == ForRound || policy == ForGood, "policy", float64(policy),
 		"ForRound (0) or ForGood (1)"); err != nil {
@@ -89,20 +90,20 @@ func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser
 	return &PerUser[K, L]{policy: policy, filter: budget.Fresh(), accounts: make(map[K]*account)}, nil
 }
 
-// Active lists the active users of one round. It depends on private data.
+// Active contains the active users of one round. It depends on private data.
 type Active[K comparable] struct {
-	Users   []K // in the order given
-	LeftOut int // users whose loss did not fit, now or (under ForGood) earlier
-	Invalid int // users left out because their loss was invalid (NaN, negative, …)
+	Users   []K // in the order in which losses yielded them
+	LeftOut int // number of users whose loss did not fit, now or (under ForGood) earlier
+	Invalid int // number of users left out because their loss was invalid (NaN, negative, …)
 }
 
-// Round determines the active users of the next round and charges them, before the round's
-// mechanism runs. losses yields every user the mechanism would read, once, with a bound on their
-// individual loss; a user it does not yield must not be read. A user who is not active pays
-// nothing, and whether a user is active does not depend on another user.
+// Round determines the active users of the next round and charges them. Call it before the round's
+// mechanism runs. losses yields, once, every user whose data the mechanism would read, with a bound
+// on the user's individual loss. The mechanism must not read the data of any other user. A user who
+// is not active pays nothing. Whether a user is active does not depend on other users.
 //
-// The only error is ErrTwice; the mechanism must then not run. Users charged before the error stay
-// charged, which does not harm privacy.
+// The only error is ErrTwice. The mechanism must then not run. Users who were charged before the
+// error stay charged, which does not harm privacy.
 func (p *PerUser[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 	p.round++
 	var active Active[K]
@@ -121,8 +122,7 @@ func (p *PerUser[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 	return active, nil
 }
 
-// admit charges user for this round. The error is ErrTwice, ErrExceeded, or a *units.RangeError for
-// an invalid loss.
+// admit charges user for this round. The error is ErrTwice, ErrExceeded, or a *units.RangeError.
 func (p *PerUser[K, L]) admit(user K, l L) error {
 	a, ok := p.accounts[user]
 	if !ok {
@@ -141,13 +141,13 @@ func (p *PerUser[K, L]) admit(user K, l L) error {
 	return err
 }
 
-// filterOf returns the filter of an account, valid until the next call.
+// filterOf returns the filter of an account. The filter is valid until the next call.
 func (p *PerUser[K, L]) filterOf(a *account) *Filter[L] {
 	return &Filter[L]{rule: p.filter.rule, meters: a.meters, prices: p.filter.prices}
 }
 
-// Left returns the largest loss that still fits the user's budget: all of it for a user who was
-// never named, and the zero value for one who is out for good.
+// Left returns the largest loss that still fits into the user's budget. It returns the full budget
+// for a user without an account, and the zero value for a user who is left out for good.
 func (p *PerUser[K, L]) Left(user K) (l L) {
 	switch a, ok := p.accounts[user]; {
 	case !ok:
@@ -159,8 +159,8 @@ func (p *PerUser[K, L]) Left(user K) (l L) {
 	}
 }
 
-// Spent returns the user's charges, rounded up, even if the user is out for good. It depends on
-// private data.
+// Spent returns the user's charges, rounded up, even if the user is left out for good. The result
+// depends on private data.
 func (p *PerUser[K, L]) Spent(user K) L {
 	if a, ok := p.accounts[user]; ok {
 		return p.filterOf(a).Spent()
@@ -171,7 +171,7 @@ func (p *PerUser[K, L]) Spent(user K) L {
 // Budget returns every user's budget, rounded down.
 func (p *PerUser[K, L]) Budget() L { return p.filter.Budget() }
 
-// Users returns the number of users with an account. It depends on private data.
+// Users returns the number of users with an account, which depends on private data.
 func (p *PerUser[K, L]) Users() int { return len(p.accounts) }
 
 func (p *PerUser[K, L]) header() header {
@@ -234,7 +234,7 @@ func (p *PerUser[K, L]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// appendKey appends a string after its length, and any other key as encoding/binary writes it.
+// appendKey appends a key: a string after its length, or another key by encoding/binary.
 func appendKey[K comparable](b []byte, key K) ([]byte, error) {
 	if s, ok := any(key).(string); ok {
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil

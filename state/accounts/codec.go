@@ -7,25 +7,25 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 )
 
-// The stored encoding.
+// The encoding in ledger snapshots.
 //
-// An accounts block is the kind byte 'A', a version byte, the number of accounts as a
-// uvarint and then each account, in strictly ascending order of (id, period):
+// An accounts block consists of the kind byte 'A', a version byte, the number of accounts as a
+// uvarint, and each account, in strictly ascending order of (id, period):
 //
 //	lead    1 byte: bits 0–3 gap form, bits 4–6 length of Spent, bit 7 extended
-//	ext     1 byte, if extended: bit 0 there are debts, bit 1 Spent has 8 bytes
-//	        (the length in lead is then 0), bit 2 the period differs from the last
-//	id      gap form 0–8: that many bytes of (high half − last high half), then the
-//	        low half in 8 bytes; gap form 15: the id of the last account, no bytes
-//	period  zigzag uvarint of (period − last period), if it differs
+//	ext     1 byte, if extended: bit 0 debts follow, bit 1 Spent has 8 bytes
+//	        (the length in lead is then 0), bit 2 the period differs from the previous
+//	id      gap form 0–8: that many bytes of (high half − previous high half), then the
+//	        low half in 8 bytes; gap form 15: no bytes, the id of the previous account
+//	period  zigzag uvarint of (period − previous period), if that differs
 //	Spent   big-endian without leading zeros
-//	debts   if there are any: their number and each debt as a uvarint, the last
+//	debts   if any: their number and each debt as a uvarint, the last
 //	        one not 0
 //
-// The state before the first account is id 0, period 0. Every value has exactly one form and the
-// decoders reject all others, so equal accounts have equal bytes: the ledger compares digests. With
-// hashed ids, 10^6 users with a lifetime budget take about 20 bytes each, and 6 more for each
-// metric with a debt.
+// The first account is encoded relative to id 0 and period 0. Every value has exactly one form and
+// the decoder rejects all others, so equal accounts have equal bytes, which the digests in the
+// ledger require. With hashed ids, each of 10^6 users with a lifetime budget takes about 20 bytes,
+// and 6 more for each metric with a debt.
 const (
 	accountsKind  = 'A'
 	accountsV2    = 2
@@ -38,14 +38,14 @@ const (
 	maxSpentShort = 7
 	maxHalf       = 8
 
-	// minAccountBytes is the length of the shortest account: the last one's id, another period, one
-	// byte for Spent.
+	// minAccountBytes is the length of the shortest account: the id of the previous account,
+	// another period, and one byte for Spent.
 	minAccountBytes = 4
 )
 
-// Encode appends an accounts block, the part of a ledger snapshot that holds accounts, to dst,
-// which may be nil. The entries must be in strictly ascending order of (ID, Period), and no account
-// may be zero or have a reservation (ErrReserved). On error dst is returned unchanged.
+// Encode appends an accounts block, which is a part of a ledger snapshot, to dst, which may be nil.
+// The entries must be in strictly ascending order of (ID, Period), and no account may be zero or
+// have a reservation (ErrReserved). If there is an error, dst is returned unchanged.
 func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	out := append(dst, accountsKind, accountsV2)
 	out = binary.AppendUvarint(out, uint64(len(entries)))
@@ -64,9 +64,9 @@ func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	return out, nil
 }
 
-// Decode decodes the accounts block at the start of b and returns the bytes after it. The error is
-// a *DecodeError. Decode never allocates more than a small multiple of len(b). The entries do not
-// alias b; rest does.
+// Decode decodes the accounts block at the start of b and returns the bytes after it as rest. The
+// error is a *DecodeError. Decode never allocates more than a small multiple of len(b). The entries
+// do not alias b, but rest does.
 func Decode(b []byte) (entries []Entry, rest []byte, err error) {
 	dec, err := newAccountDecoder(b)
 	if err != nil {
@@ -83,7 +83,7 @@ func Decode(b []byte) (entries []Entry, rest []byte, err error) {
 	return entries, dec.b, nil
 }
 
-// accountEncoder writes accounts as differences to the last one.
+// accountEncoder encodes each account relative to the previous one.
 type accountEncoder struct {
 	high, low uint64
 	period    int64
@@ -130,7 +130,7 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 		dst = binary.BigEndian.AppendUint64(dst, low)
 	}
 	if e.Period != enc.period {
-		dst = binary.AppendVarint(dst, e.Period-enc.period) // wraps modulo 2^64, as does the decoder's sum
+		dst = binary.AppendVarint(dst, e.Period-enc.period) // wraps modulo 2^64, like the decoder's sum
 	}
 	dst = spent.AppendMinimal(dst)
 	if len(e.Debts) > 0 {

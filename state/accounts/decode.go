@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// accountDecoder decodes an accounts block; b holds the bytes not yet decoded.
+// accountDecoder decodes an accounts block; b holds the bytes that are not yet decoded.
 type accountDecoder struct {
 	b         []byte
-	left      int // accounts not yet decoded
+	left      int // number of accounts that are not yet decoded
 	total     int
 	high, low uint64
 	period    int64
@@ -69,7 +69,7 @@ func (d *accountDecoder) next() (Entry, error) {
 	return e, nil
 }
 
-// key decodes id and period, and checks that they follow the last account's.
+// key decodes an id and a period, and checks that they come after those of the previous account.
 func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {
@@ -85,7 +85,7 @@ func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 		low := binary.BigEndian.Uint64(d.b)
 		d.b = d.b[maxHalf:]
 		if gap == 0 && !first && low <= d.low {
-			return d.fail("its id does not come after the last one")
+			return d.fail("its id does not come after the previous one")
 		}
 		if d.high+gap < d.high {
 			return d.fail("its id is out of range")
@@ -99,11 +99,11 @@ func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 		}
 		period := d.period + protowire.DecodeZigZag(difference)
 		if sameID && period <= d.period {
-			return d.fail("its period does not come after the last one")
+			return d.fail("its period does not come after the previous one")
 		}
 		d.period = period
 	} else if sameID {
-		return d.fail("it repeats the last id and period")
+		return d.fail("it repeats the previous id and period")
 	}
 	binary.BigEndian.PutUint64(e.ID[:8], d.high)
 	binary.BigEndian.PutUint64(e.ID[8:], d.low)
@@ -159,7 +159,7 @@ func (d *accountDecoder) minimal(n int) (uint64, bool) {
 	return v, true
 }
 
-// uvarint reads a uvarint in its shortest form.
+// uvarint reads a uvarint that must be in its shortest form.
 func (d *accountDecoder) uvarint() (uint64, bool) {
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 || n > 1 && d.b[n-1] == 0 {

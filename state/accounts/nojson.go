@@ -2,10 +2,10 @@ package accounts
 
 import "errors"
 
-var errJSON = errors.New("this state has no JSON form: store the bytes of its binary encoding (MarshalBinary; of " +
+var errJSON = errors.New("this state has no JSON form: store the bytes of its binary encoding (MarshalBinary; for " +
 	"accounts, Encode), in JSON as a []byte")
 
-// NoJSON is embedded in types that encoding/json would write as {}, which would decode as if
+// NoJSON is embedded in types that encoding/json would encode as {}, which would decode as if
 // nothing had been spent. As the first field of a struct it takes no memory.
 type NoJSON struct{}
 

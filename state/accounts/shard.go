@@ -14,30 +14,29 @@ import (
 const (
 	chunkBits = 10
 	chunkSize = 1 << chunkBits
-	firstSlot = 16 // slots of the smallest index; a power of two
+	firstSlot = 16 // number of slots of a new index; a power of two
 
-	// A slot of the index holds an entry number in its low bits and part of the key's hash above
-	// them, so that a probe rarely reads a wrong entry.
+	// A slot of the index holds an entry number in its low bits and a part of the key's hash in the
+	// other bits, so that a probe rarely reads a wrong entry.
 	slotBits    = 26
 	slotMask    = 1<<slotBits - 1
-	maxAccounts = slotMask // a slot holds the entry number plus one; 0 is free
+	maxAccounts = slotMask // a slot holds the entry number plus one; 0 means free
 )
 
-// Shard holds the accounts of one shard of users, keyed by (ID, period): a growing table in chunks
-// that are never copied, with an open-addressing index over it. In memory a user takes 32 bytes for
-// the entry, 8 for each metric with a debt, and 5 to 11 for the index. Only DropBefore deletes
-// accounts, those of periods that have ended. Not safe for concurrent use, not even for reading
-// (All sorts on demand).
+// Shard holds the accounts of one shard of users, keyed by (ID, period). It is a growing table in
+// chunks that are never copied, with an open-addressing index. A user takes 32 bytes for the entry,
+// 8 for each metric with a debt, and 5 to 11 for the index. Only DropBefore deletes accounts. A
+// Shard is not safe for concurrent use, not even for reading, because All sorts on demand.
 type Shard struct {
 	NoJSON
 	chunks []*[chunkSize]shardEntry
-	// reserved is parallel to chunks; a chunk is nil while none of its entries has a reservation
+	// parallel to chunks; nil for a chunk whose entries have no reservations
 	reserved []*[chunkSize]units.Mu2
-	debts    [][]*[chunkSize]units.Mu2 // by metric, parallel to chunks; short or nil while there is no debt
-	count    int                       // entries, zero ones included
-	zero     int                       // entries whose account is zero because a reservation was released in full
-	index    []uint32                  // open addressing; its length is a power of two
-	order    []uint32                  // the first len(order) entries in key order, as of the last All
+	debts    [][]*[chunkSize]units.Mu2 // by metric, each parallel to chunks; shorter or nil without debts
+	count    int                       // number of entries, including zero accounts
+	zero     int                       // number of entries with a zero account, whose reservation was released in full
+	index    []uint32                  // open addressing; the length is a power of two
+	order    []uint32                  // the first len(order) entries, in key order; brought up to date by All
 	seed     maphash.Seed
 }
 
@@ -52,15 +51,13 @@ type accountKey struct {
 }
 
 // NewShard returns an empty Shard.
-func NewShard() *Shard {
-	return &Shard{index: make([]uint32, firstSlot), seed: maphash.MakeSeed()}
-}
+func NewShard() *Shard { return &Shard{index: make([]uint32, firstSlot), seed: maphash.MakeSeed()} }
 
 // Len returns the number of accounts that are not zero.
 func (s *Shard) Len() int { return s.count - s.zero }
 
-// Find returns the account and its index; without one, the zero Account of a new user and −1. Until
-// the next DropBefore, At and PutAt reach the account by its index without a search.
+// Find returns an account and its index, or the zero Account of a new user and −1. Until the next
+// DropBefore, At and PutAt can access the account by its index, without a search.
 func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	_, n := s.find(accountKey{id, period})
 	if n < 0 {
@@ -69,8 +66,8 @@ func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	return n, s.account(n)
 }
 
-// At returns the account at its index. It returns ErrMoved if the index holds another account or
-// none, because it is from before a DropBefore.
+// At returns the account at an index. It returns ErrMoved if the index holds another account or
+// none, as is possible for an index from before a DropBefore.
 func (s *Shard) At(index int, id ID, period int64) (Account, error) {
 	if !s.holds(index, id, period) {
 		return Account{}, fmt.Errorf("reading an account: %w", ErrMoved)
@@ -82,10 +79,10 @@ func (s *Shard) holds(index int, id ID, period int64) bool {
 	return index >= 0 && index < s.count && s.entry(index).accountKey == (accountKey{id, period})
 }
 
-// PutAt stores the account at its index; it searches if the index is −1. It returns the index, or
-// −1 for a zero account, which is never added. It returns ErrLowered, and changes nothing, if Spent
-// would fall below the stored value: spent loss is never forgotten. It returns ErrMoved like At.
-// Amortised O(1), whatever the account's history.
+// PutAt stores an account. An index other than −1 must be the account's, which saves a search.
+// PutAt returns the account's index, or −1 for a zero account, which is never added. If Spent is
+// below the stored value, it returns ErrLowered and changes nothing, because no loss may be
+// forgotten. It returns ErrMoved as At does. The time is amortised O(1).
 func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if index >= 0 {
 		if !s.holds(index, id, period) {
@@ -113,11 +110,11 @@ func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 }
 
 func (s *Shard) replace(n int, a Account) error {
-	was := s.account(n)
-	if a.Spent < was.Spent {
+	old := s.account(n)
+	if a.Spent < old.Spent {
 		return fmt.Errorf("storing an account: %w", ErrLowered)
 	}
-	if was.IsZero() {
+	if old.IsZero() {
 		s.zero--
 	}
 	if a.IsZero() {
@@ -127,9 +124,9 @@ func (s *Shard) replace(n int, a Account) error {
 	return nil
 }
 
-// DropBefore removes the accounts of all periods before the given one; none of them may have a
-// reservation. No charge may follow for such a period, as its account would start from zero.
-// O(accounts) if there is something to remove.
+// DropBefore removes the accounts of all periods before the given one. If one of them has a
+// reservation, it returns ErrReserved. There must be no later charge for such a period, because its
+// account would start from zero. The time is O(accounts).
 func (s *Shard) DropBefore(period int64) error {
 	drop := 0
 	for n := range s.count {
@@ -163,8 +160,7 @@ func (s *Shard) DropBefore(period int64) error {
 }
 
 // All ranges over the accounts that are not zero, ordered by id, then by period. The Shard must not
-// change meanwhile. The first call after accounts were added sorts the new ones in, in O(n + k·log
-// k) for k of them.
+// change meanwhile. If k accounts were added since the last call, All sorts them in O(n + k·log k).
 func (s *Shard) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		s.sort()
@@ -181,8 +177,8 @@ func (s *Shard) All() iter.Seq[Entry] {
 	}
 }
 
-// find returns the key's slot in the index and its entry number, or the slot to insert it at and
-// -1.
+// find returns a key's slot in the index and its entry number. If the key is absent, it returns the
+// slot for inserting the key, and −1.
 func (s *Shard) find(k accountKey) (slot, n int) {
 	h := s.hash(k)
 	mask, tag := len(s.index)-1, slotOf(h, -1)
@@ -201,18 +197,14 @@ func (s *Shard) find(k accountKey) (slot, n int) {
 	}
 }
 
-// slotOf returns the slot value for entry n with the given key hash. The tag is the top of the
-// hash, the slot number from the bottom.
-func slotOf(hash uint64, n int) uint32 {
-	return uint32(hash>>32)&^slotMask | uint32(n+1)
-}
+// slotOf returns the slot value for entry n, whose key has the given hash. The value's tag comes
+// from the top bits of the hash, and the slot's position from the bottom bits.
+func slotOf(hash uint64, n int) uint32 { return uint32(hash>>32)&^slotMask | uint32(n+1) }
 
-// hash is seeded per Shard, because another pipeline may let users choose their ids.
+// hash has a seed per Shard, because another pipeline may let users choose their ids.
 func (s *Shard) hash(k accountKey) uint64 { return maphash.Comparable(s.seed, k) }
 
-func (s *Shard) entry(n int) *shardEntry {
-	return &s.chunks[n>>chunkBits][n&(chunkSize-1)]
-}
+func (s *Shard) entry(n int) *shardEntry { return &s.chunks[n>>chunkBits][n&(chunkSize-1)] }
 
 func (s *Shard) account(n int) Account {
 	a := Account{Spent: s.entry(n).spent}
@@ -222,8 +214,8 @@ func (s *Shard) account(n int) Account {
 	return a
 }
 
-// Debt returns the debt for a metric of the account at an index from PutAt; 0 for −1, an account
-// that is not stored.
+// Debt returns the debt for a metric of the account at an index, or 0 for index −1, which stands
+// for an account that is not stored.
 func (s *Shard) Debt(index, metric int) units.Mu2 {
 	if index < 0 || metric >= len(s.debts) {
 		return 0
@@ -253,7 +245,7 @@ func (s *Shard) SetDebt(index, metric int, debt units.Mu2) {
 	s.debts[metric][chunk][index&(chunkSize-1)] = debt
 }
 
-// debtsOf returns an account's debts in the form of Entry.Debts.
+// debtsOf returns the debts of account n in the form of Entry.Debts.
 func (s *Shard) debtsOf(n int) []units.Mu2 {
 	last := len(s.debts) - 1
 	for last >= 0 && s.Debt(n, last) == 0 {
@@ -269,7 +261,7 @@ func (s *Shard) debtsOf(n int) []units.Mu2 {
 	return debts
 }
 
-// Restore is PutAt for an account with its debts.
+// Restore stores an account like PutAt, with its debts.
 func (s *Shard) Restore(e Entry) error {
 	index, err := s.PutAt(-1, e.ID, e.Period, e.Account)
 	if err != nil {
@@ -320,14 +312,14 @@ func (s *Shard) reindex(slots int) {
 	}
 }
 
-// sortKey carries the leading bytes of an id next to its entry number, so that nearly all
-// comparisons stay within the slice being sorted.
+// sortKey contains the leading bytes of an entry's id with the entry's number, so that nearly all
+// comparisons need only the slice being sorted.
 type sortKey struct {
 	lead uint64
 	n    uint32
 }
 
-// sort brings order up to date: it sorts the entries added since the last call and merges them in.
+// sort sorts the entries that were added since the last call and merges them into order.
 func (s *Shard) sort() {
 	added := s.count - len(s.order)
 	if added == 0 {
@@ -353,9 +345,7 @@ func (s *Shard) sort() {
 	s.order = append(merged, old...)
 }
 
-func (s *Shard) lead(n uint32) uint64 {
-	return binary.BigEndian.Uint64(s.entry(int(n)).id[:8])
-}
+func (s *Shard) lead(n uint32) uint64 { return binary.BigEndian.Uint64(s.entry(int(n)).id[:8]) }
 
 func (s *Shard) compareKeys(a, b sortKey) int {
 	if c := cmp.Compare(a.lead, b.lead); c != 0 {

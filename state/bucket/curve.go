@@ -7,21 +7,20 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Curve is the privacy curve δ(ε) of the composition that Counts describe. Set changes it; all
-// other methods may be called concurrently.
+// Curve is the privacy curve δ(ε) of the composition that Counts describe. Methods other than Set
+// may be called concurrently.
 type Curve struct {
 	table    *Table
 	products [2]product // only the first is used if all pairs are symmetric
-	total    uint64     // mechanisms composed
+	total    uint64     // number of mechanisms in the composition
 }
 
-// NewCurve returns the curve of no mechanisms, δ(ε) = 0. It takes 24 bytes for every two grid
-// points.
+// NewCurve returns the curve δ(ε) = 0 of the empty composition. It takes 12 bytes per grid point.
 func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
 
 // Set makes c the curve of the given counts. The time is proportional to the number of grid points
-// times the number of nonempty buckets; components too small to matter are left out. The error is a
-// *units.RangeError if the counts do not match this table or add up to 2^31 or more.
+// times the number of nonempty buckets, except that components too small to matter are omitted. The
+// error is a *units.RangeError if the counts do not match the table or add up to 2^31 or more.
 func (c *Curve) Set(counts Counts) error {
 	if len(counts) != c.table.Len() {
 		return &units.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
@@ -48,9 +47,9 @@ func (c *Curve) directions() []product {
 }
 
 // DeltaAt returns an upper bound on δ(ε), in both directions, by Plancherel's theorem (Lemma D.1).
-// It is the value on the grid plus bounds on everything else: mass at infinity, wrap-around
-// (Chernoff), components left out, rounding. The error is a *units.RangeError unless ε is finite
-// and at least 0.
+// The bound is the value on the grid plus bounds on mass at infinity, wrap-around (Chernoff),
+// omitted components and rounding. The error is a *units.RangeError unless ε is finite and at least
+// 0.
 func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -59,8 +58,8 @@ func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// ErrorAt returns the error bounds that DeltaAt includes, among them the mass at infinity. Apart
-// from discretisation, the true δ(ε) is lower by at most that much.
+// ErrorAt returns the part of DeltaAt's result that bounds errors, including the mass at infinity.
+// Apart from discretisation, the true δ(ε) is below DeltaAt's result by at most that much.
 func (c *Curve) ErrorAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -81,9 +80,9 @@ func (c *Curve) bounds(epsilon float64) (delta, errBound float64) {
 	return delta, errBound
 }
 
-// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta: the least one, to within 2^-40 of the window and
-// the variation of the error bounds. The error is a *units.RangeError unless 0 < delta < 1, and a
-// *pld.FloorError (with ε = +Inf) if the error bounds alone exceed delta.
+// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta. It is the least such ε to within 2^-40 of the
+// window and the variation of the error bounds. The error is a *units.RangeError unless 0 < delta <
+// 1, and a *pld.FloorError (with ε = +Inf) if the error bounds alone exceed delta.
 func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}
@@ -106,7 +105,7 @@ func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	return high, nil
 }
 
-// highest returns an ε at and above which the window has no mass in either direction.
+// highest returns an ε for which no loss in the window, in either direction, is ε or more.
 func (c *Curve) highest() float64 {
 	high := 0.0
 	directions := c.directions()

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Budget is what a user may spend: a composition must be covered by Mu-GDP up to Slack.
+// Budget is the budget of a user. Everything accepted is covered by Mu-GDP up to Slack.
 type Budget struct {
 	Mu    float64 // B, between MinMu and MaxMu
 	Slack float64 // a probability, between MinSlack and 0.1
@@ -23,8 +23,8 @@ func (b Budget) validate() error {
 	)
 }
 
-// Gate decides which compositions fit a budget. It is the part of a Filter that all users share;
-// the state of a single user is Counts. Not safe for concurrent use.
+// Gate decides which compositions fit into a budget. It is the part of a Filter that all users
+// share; the state of a single user is Counts. A Gate is not safe for concurrent use.
 //
 // A composition fits if
 //
@@ -36,26 +36,27 @@ func (b Budget) validate() error {
 //
 // # Promise
 //
-// If every mechanism that uses a user's data passes the gate, and refused ones use none of it:
+// The promise requires that every mechanism that uses a user's data passes the gate, and that
+// refused mechanisms do not use the user's data.
 //
-//   - with buckets chosen adaptively, from all earlier outputs, the whole output is (ε, slack +
-//     δ')-DP in both directions, if (ε, δ') follows from Rényi divergences α·B²/2 at any one of
-//     Orders (Lemma C.4): EpsilonAt, DeltaAt.
-//   - with buckets fixed beforehand, the whole output is (ε, slack + δ_B(ε))-DP for every ε.
+//   - If buckets are chosen adaptively, from all earlier outputs, the complete output is (ε, slack
+//   - δ')-DP in both directions for every (ε, δ') that follows from a Rényi divergence of α·B²/2
+//     at one of Orders (Lemma C.4): see EpsilonAt and DeltaAt.
+//   - If buckets are fixed beforehand, the complete output is (ε, slack + δ_B(ε))-DP for every ε.
 //
-// It does not promise B-GDP, nor the second line under adaptive choice: that is open (Koskela et
-// al., Section 7). Their Section 5 goes from (a) without slack, by Blackwell's theorem, to (c) at
-// all orders, and from there to the promise by Feldman and Zrnic's filter. With rounded numbers,
-// (a) cannot hold without slack (and with subsampling it would gain nothing: see SmallestMu), and
-// (a) with slack does not imply (c). Hence (c) is checked separately, at the orders behind the
-// promises with a δ above slack.
+// Gate does not promise B-GDP. It does not promise the second property under adaptive choice
+// either, which is an open problem (Koskela et al., Section 7). Section 5 of that paper derives (c)
+// at all orders from (a) without slack, by Blackwell's theorem, and the promise from (c), by
+// Feldman and Zrnic's filter. With rounded numbers, (a) cannot hold without slack (and with
+// subsampling it would gain nothing: see SmallestMu), and (a) with slack does not imply (c). Hence
+// (c) is checked separately, at the orders from which promises with a δ above slack follow.
 //
-// *Proof of the first line.* By Blackwell's theorem (Appendix C.6) each output is a function of a
-// draw from the pair of its bucket. Let P' be the law of the run restricted to the paths without an
-// infinite loss: by (b) all others have probability ≤ slack, so H(P‖Q) ≤ slack + H(P'‖Q). By (c)
-// the process of Feldman and Zrnic, Theorem 3.1, for the finite parts, which are measures with
-// total mass ≤ 1, is a supermartingale: E_Q (dP'/dQ)^α ≤ e^((α−1)·α·B²/2). Lemma C.4 bounds [1 −
-// e^(ε−x)]₊ by e^((α−1)(x−ε)) at every loss x, which holds under P' as well.
+// Proof of the first property. By Blackwell's theorem (Appendix C.6), each output is a function of
+// a draw from the pair of its bucket. Let P' be the distribution of the run, restricted to the
+// paths without an infinite loss. By (b), all other paths have probability ≤ slack, so H(P‖Q) ≤
+// slack + H(P'‖Q). By (c), the process of Feldman and Zrnic, Theorem 3.1, for the finite parts,
+// which are measures with total mass ≤ 1, is a supermartingale: E_Q (dP'/dQ)^α ≤ e^((α−1)·α·B²/2).
+// Lemma C.4 bounds [1 − e^(ε−x)]₊ by e^((α−1)(x−ε)) at every loss x. It also holds under P'.
 type Gate struct {
 	table  *Table
 	budget Budget
@@ -87,8 +88,8 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 }
 
 // Admits reports whether a user with these counts may contribute to one more mechanism in the
-// bucket. It has no visible side effects. It returns a *units.RangeError if the counts do not match
-// the table or the bucket does not exist, and false if the count is full.
+// bucket. It returns false if the count is at its maximum, and a *units.RangeError if the counts do
+// not match the table or the bucket does not exist.
 func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	if err := cmp.Or(
 		units.Require(len(counts) == len(g.trial), "buckets", float64(len(counts)), "as many as the table has"),
@@ -110,7 +111,7 @@ func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	return g.curve.CoveredBy(g.budget.Mu, g.budget.Slack)
 }
 
-// squareSum returns Σ σ̃^-2, rounded up: +Inf if a pair is not Gaussian.
+// squareSum returns Σ σ̃^-2, rounded up, or +Inf if a pair is not Gaussian.
 func (g *Gate) squareSum(counts Counts) float64 {
 	sum := 0.0
 	for i, n := range counts {
@@ -121,8 +122,8 @@ func (g *Gate) squareSum(counts Counts) float64 {
 	return sum * (1 + float64(len(counts)+8)*2*unit)
 }
 
-// bounded reports whether (b) and (c) hold. It raises each sum over the buckets by more than the
-// rounding error.
+// bounded reports whether conditions (b) and (c) hold. It increases each sum over the buckets by
+// more than the rounding error.
 func (g *Gate) bounded(counts Counts) bool {
 	interval := g.table.options.Interval
 	roundings := float64(len(counts)+8) * 2 * unit
@@ -158,10 +159,10 @@ func (g *Gate) bounded(counts Counts) bool {
 // Budget returns the gate's budget.
 func (g *Gate) Budget() Budget { return g.budget }
 
-// Orders returns the Rényi orders at which the sum of the divergences may not exceed α·B²/2.
+// Orders returns the Rényi orders α at which the sum of the divergences must not exceed α·B²/2.
 func (g *Gate) Orders() []float64 { return append([]float64(nil), g.orders...) }
 
-// EpsilonAt returns the ε promised at δ under adaptive choice, rounded up. The error is a
+// EpsilonAt returns the ε that is promised for δ under adaptive choice, rounded up. The error is a
 // *units.RangeError unless slack < δ < 1.
 func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > g.budget.Slack && delta < 1) {
@@ -174,8 +175,8 @@ func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 	return conversion.RDPToEpsilon(curve, math.Nextafter(delta-g.budget.Slack, 0))
 }
 
-// DeltaAt returns the δ promised at ε under adaptive choice, rounded up. The error is a
-// *units.RangeError unless ε is in the range of conversion.RDPToDelta.
+// DeltaAt returns the δ that is promised for ε under adaptive choice, rounded up. The error is a
+// *units.RangeError unless conversion.RDPToDelta accepts ε.
 func (g *Gate) DeltaAt(epsilon float64) (float64, error) {
 	curve, err := conversion.GDPToRDP(loss.GDP{Mu: g.budget.Mu}, g.orders)
 	if err != nil {

@@ -2,17 +2,18 @@ package bucket
 
 import "math"
 
-// tangent is a lower bound on the curve γ = e^ε ↦ δ(γ) of a μ-GDP mechanism at one ε, with its
-// slope: the curve is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). Package budgets rounds this
-// δ up because there it is a claim; here it must lie above a claim, so it is rounded down.
+// tangent is a lower bound on the curve γ = e^ε ↦ δ(γ) of a μ-GDP mechanism at one ε, with the
+// curve's slope. The curve is convex, and its slope is −Φ(−ε/μ − μ/2) (Corollary C.2). δ is rounded
+// down because another curve must be shown to be below it. (Package budgets rounds it up because
+// there it is a claim.)
 type tangent struct {
 	delta    float64 // δ(ε), rounded down
-	slope    float64 // e^ε·Φ(−ε/μ − μ/2): the negative slope times γ
-	errBound float64 // bounds the errors of delta and slope
+	slope    float64 // e^ε·Φ(−ε/μ − μ/2), which is γ times the negative slope
+	errBound float64 // bound on the errors of delta and slope
 }
 
 // tangentAt computes the tangent at ε ≥ 0 for μ > 0. A relative error r in x changes the normal
-// tail at x by a relative r·(x² + 1) at most.
+// tail at x by a relative error of at most r·(x² + 1).
 func tangentAt(mu, epsilon float64) tangent {
 	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
 	upper := math.Erfc(a*(1/math.Sqrt2)) / 2
@@ -25,21 +26,22 @@ func tangentAt(mu, epsilon float64) tangent {
 	return tangent{delta: math.Max(0, upper-slope-errBound), slope: slope, errBound: errBound}
 }
 
-// staysAbove reports whether a curve that is at or above the chord from (ε, from) to (ε + step,
-// to), lowered by slack, at both ends is so on the whole interval. a and b are its tangents at the
-// ends. The curve is above both, and their maximum minus the chord is least where they meet.
+// staysAbove reports whether a curve is at or above a chord, lowered by slack, in the entire
+// interval from ε to ε + step. The chord goes from (ε, from) to (ε + step, to), and the curve must
+// be at or above the lowered chord at both ends. a and b are the curve's tangents at the ends. The
+// curve is above both tangents, and their maximum minus the chord is smallest where they meet.
 func staysAbove(a, b tangent, step, from, to, slack float64) bool {
 	if from <= slack {
-		return true // to is not greater
+		return true // the lowered chord is at most 0, because to ≤ from
 	}
 	width := math.Expm1(step) // (γ_b − γ_a)/γ_a
 	slopeBefore := b.slope * math.Exp(-step)
 	meet := (a.delta - b.delta - slopeBefore*width) / (a.slope - slopeBefore)
 	if !(meet > 0 && meet < width) {
-		return true // one tangent is above the other on the whole interval
+		return true // one tangent is above the other on the entire interval
 	}
-	// At whatever point meet was rounded to, one of the two tangents is no farther above the chord
-	// than their maximum ever is at the least.
+	// Even if meet is rounded, one of the two tangents there is no farther above the chord than the
+	// minimum over the interval of their maximum.
 	height := math.Min(a.delta-a.slope*meet, b.delta+slopeBefore*(width-meet))
 	chord := from + (to-from)*(meet/width)
 	margin := (a.errBound+b.errBound)*(2+width) + 16*unit*(a.delta+a.slope*width)

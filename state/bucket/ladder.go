@@ -10,17 +10,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxSteps is the greatest number of noise levels in a Ladder.
+// MaxSteps is the maximum number of noise levels in a Ladder.
 const MaxSteps = 1 << 12
 
 // Ladder is an increasing list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela, Tobaben
-// and Honkela, Appendix D.2. A noise level between two of its levels is rounded down, which never
-// understates the loss (data processing; Theorem D.2). It is a read-only value.
+// and Honkela, Appendix D.2. A noise level between two levels of the ladder is rounded down, which
+// never understates the loss (data processing; Theorem D.2). A Ladder is immutable.
 type Ladder struct{ sigmas []float64 }
 
-// NewGeometricLadder returns levels in equal ratios from lowest to highest, both included: the
-// relative error of rounding down is the same everywhere. It requires 0 < lowest < highest < ∞, and
-// 2 to MaxSteps levels that all differ.
+// NewGeometricLadder returns a ladder whose levels have equal ratios, from lowest to highest, both
+// included. The maximum relative error of rounding down is thus the same everywhere. It requires 0
+// < lowest < highest < ∞, and 2 to MaxSteps levels that all differ.
 func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
 	if err := cmp.Or(
 		units.Require(lowest > 0 && lowest <= math.MaxFloat64, "lowest sigma", lowest, "above 0 and finite"),
@@ -50,8 +50,8 @@ func (l Ladder) Len() int { return len(l.sigmas) }
 // Sigma returns level i, 0 ≤ i < Len.
 func (l Ladder) Sigma(i int) float64 { return l.sigmas[i] }
 
-// Bucket returns the index of the highest level that is at most sigma; for +Inf that is the highest
-// of all. Below the lowest level it returns a *units.RangeError.
+// Bucket returns the index of the highest level that is at most sigma. For +Inf it is the index of
+// the highest level. If sigma is below the lowest level, the error is a *units.RangeError.
 func (l Ladder) Bucket(sigma float64) (int, error) {
 	i := sort.Search(len(l.sigmas), func(i int) bool { return !(l.sigmas[i] <= sigma) }) - 1
 	if i < 0 {
@@ -65,8 +65,8 @@ func (l Ladder) Bucket(sigma float64) (int, error) {
 	return i, nil
 }
 
-// Pairs returns the dominating pair of each level: the Gaussian mechanism if sampling is 1, else
-// the Poisson-subsampled one with that probability (Appendix D.3).
+// Pairs returns the dominating pair of each level: the Gaussian mechanism if sampling is 1, and
+// otherwise the Gaussian mechanism with Poisson sampling at that probability (Appendix D.3).
 func (l Ladder) Pairs(sampling float64) ([]pld.Pair, error) {
 	if !(sampling > 0 && sampling <= 1) {
 		return nil, &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}

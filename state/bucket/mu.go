@@ -9,42 +9,43 @@ import (
 )
 
 const (
-	// MinMu and MaxMu bound the μ of a cover.
+	// MinMu and MaxMu are the limits of the μ of a cover.
 	MinMu = 0x1p-20
 	MaxMu = 0x1p7
 
-	// MinSlack is the least slack of a cover: below it, the curve's rounding errors would decide.
+	// MinSlack is the minimum slack of a cover. Below it, the curve's rounding errors would decide.
 	MinSlack = 1e-15
 
-	// muBits is the number of bits after the first in a μ on the grid: steps of 2^-13 to 2^-12.
+	// muBits is the number of bits after the first in a μ on the grid. Steps are a relative 2^-13
+	// to 2^-12.
 	muBits = 12
 )
 
-// muAt returns element i of the grid of μ, which holds every float64 from MinMu upward with muBits
-// + 1 significant bits.
+// muAt returns element i of the grid of μ, which contains every float64 from MinMu upward with
+// muBits + 1 significant bits.
 func muAt(i int) float64 {
 	return math.Float64frombits(math.Float64bits(MinMu) + uint64(i)<<(52-muBits))
 }
 
-// muSteps is the number of grid steps between MinMu and MaxMu.
+// muSteps is the number of steps of the grid between MinMu and MaxMu.
 const muSteps = 27 << muBits
 
 // sample is an upper bound on a curve at one ε. The curve is convex in e^ε, so between two samples
 // it is below their chord.
 type sample struct{ epsilon, delta float64 }
 
-// The first step in ε is μ/fineness, growth is the ratio of each step to the one before, and
-// refinements is how many times an interval is halved if only the gap between chord and tangents
-// prevents a proof.
+// Parameters of the sampling of curves. The first step in ε is μ/fineness, and growth is the ratio
+// of each step to the one before. An interval is halved up to refinements times if only the gap
+// between chord and tangents prevents a proof.
 const (
 	fineness    = 4
 	growth      = 1.01
 	refinements = 7
 )
 
-// walk visits samples that cover [0, ∞): from ε = 0 in growing steps until δ is at most slack,
-// after which slack alone covers any ε. It stops when visit returns false. The error is a
-// *pld.FloorError if δ never falls to slack.
+// walk calls visit with samples that cover [0, ∞). They go from ε = 0, in growing steps, to the
+// first ε at which δ is at most slack: slack alone covers every larger ε. walk stops if visit
+// returns false. The error is a *pld.FloorError if δ never falls to slack.
 func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
 	high := c.highest()
 	for epsilon := 0.0; ; epsilon += step {
@@ -63,7 +64,7 @@ func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
 	}
 }
 
-// cover is the claim that δ_μ + slack is above a curve.
+// cover is the claim that δ_μ + slack is above the curve.
 type cover struct {
 	*Curve
 	mu, slack float64
@@ -99,25 +100,23 @@ func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 	return c.between(from, mid, a, m, refine-1) && c.between(mid, to, m, b, refine-1)
 }
 
-// SmallestMu returns the least μ on a grid (relative steps of at most 2^-12) for which
+// SmallestMu returns the smallest μ on a grid (with relative steps of at most 2^-12) for which
 //
 //	δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both directions,
 //
-// with δ(ε) the curve of the counts and δ_μ the curve of μ-GDP (Corollary C.2): condition (5.1) of
-// Koskela, Tobaben and Honkela up to slack. For mechanisms fixed beforehand it is the promise (ε,
-// δ_μ(ε) + slack) for every ε; for adaptively chosen ones see Filter.
+// where δ(ε) is the curve of the counts and δ_μ the curve of μ-GDP (Corollary C.2). This is
+// condition (5.1) of Koskela, Tobaben and Honkela up to slack. If mechanisms are fixed beforehand,
+// it means (ε, δ_μ(ε) + slack)-DP for every ε. For adaptively chosen mechanisms, see Gate.
 //
-// Without slack there is no such μ below √Σ σ̃^-2, however small the sampling probability: in the
-// far tail a subsampled Gaussian mechanism is as bad as one without sampling (its Rényi divergence
-// of order α is at least α/(2σ̃²) + α/(α−1)·ln q), but with a tiny probability, which slack pays
-// for.
+// Without slack, there is no such μ below √Σ σ̃^-2, however small the sampling probability is. In
+// the far tail, a subsampled Gaussian mechanism is as bad as one without sampling: its Rényi
+// divergence of order α is at least α/(2σ̃²) + α/(α−1)·ln q. But slack covers its tiny probability.
 //
-// Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that covers the curve
-// by less than about 1e-5 of δ may be skipped in favour of the next.
+// Between samples, the curve is bounded by chords and δ_μ by tangents. A μ that covers the curve
+// with a margin below about 1e-5 of δ may therefore be skipped in favour of the next μ.
 //
-// The error is a *units.RangeError unless MinSlack ≤ slack < 1, a *pld.FloorError if the bounds on
-// the curve exceed slack at every ε, and a *units.RangeError that names mu if it would exceed
-// MaxMu. With an error, μ is +Inf.
+// The error is a *units.RangeError unless MinSlack ≤ slack < 1, or if μ would exceed MaxMu. It is a
+// *pld.FloorError if the error bounds exceed slack at every ε. If there is an error, μ is +Inf.
 func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	if err := checkSlack(slack); err != nil {
 		return math.Inf(1), err
@@ -135,7 +134,7 @@ func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	i := sort.Search(muSteps+1, func(i int) bool { return cover{c, muAt(i), slack}.above(s) })
 	if i > muSteps {
 		return math.Inf(1), &units.RangeError{Parameter: "mu", Value: math.Inf(1),
-			Range: "at most 128; no such mu covers the curve"}
+			Range: "at most 128, but no mu up to 128 covers the curve"}
 	}
 	return muAt(i), nil
 }

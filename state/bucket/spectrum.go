@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	unit = 0x1p-53 // half an ulp of 1
+	unit = 0x1p-53 // half a unit in the last place of 1
 
-	// cutoff truncates a product: components below e^-cutoff are added to the error instead.
+	// cutoff truncates a product: components below e^-cutoff only enter the error bound.
 	cutoff = 60
 
-	// number of components that share one supremum
+	// number of components that share one bound in spectrum.tops
 	blockSize = 32
 )
 
-// lambdas are the exponents λ > 0 of the moments that every spectrum keeps, 2^(j/8) from 2^-4 to
-// 2^10. They serve Chernoff's bound and the Rényi orders λ + 1.
+// lambdas are the exponents λ > 0 of the moments in a spectrum: 2^(j/8) from 2^-4 to 2^10. They are
+// used for Chernoff's bound and for the Rényi orders λ + 1.
 var lambdas = func() []float64 {
 	var l []float64
 	for j := -32; j <= 80; j++ {
@@ -26,22 +26,22 @@ var lambdas = func() []float64 {
 	return l
 }()
 
-// spectrum is a pld.Vector prepared to be raised to any power: the logarithm of the discrete
-// Fourier transform of its finite part, shifted by its mean, with error bounds. Immutable.
+// spectrum is a pld.Vector in a form that can be raised to any power: the logarithm of the discrete
+// Fourier transform of its finite part, shifted by its mean, with error bounds. It is immutable.
 type spectrum struct {
 	shift    int       // lattice steps subtracted from every loss before the transform
 	infinity float64   // mass at +∞
-	re, im   []float64 // log of F_k, 0 ≤ k ≤ n/2, to a relative 8·2^-53 plus 2·wideErr/|F_k|
-	tops     []float64 // tops[b]: upper bound on re from component b·blockSize on
-	moments  []float64 // log Σ mass·e^(λ·(loss − shift·interval)) for each λ in lambdas, rounded up
+	re, im   []float64 // log F_k, 0 ≤ k ≤ n/2, to within a relative 8·2^-53 plus 2·wideErr/|F_k|
+	tops     []float64 // tops[b] is an upper bound on re[k] for k ≥ b·blockSize
+	moments  []float64 // by λ in lambdas: log Σ mass·e^(λ·(loss − shift·interval)), rounded up
 }
 
-// newSpectra transforms two vectors at once, as the real and imaginary parts of one complex vector:
-// x̂_k = (ẑ_k + conj ẑ_(n−k))/2, ŷ_k = (ẑ_k − conj ẑ_(n−k))/(2i).
+// newSpectra transforms two vectors together, as the real and imaginary parts of one complex
+// vector: x̂_k = (ẑ_k + conj ẑ_(n−k))/2, ŷ_k = (ẑ_k − conj ẑ_(n−k))/(2i).
 func newSpectra(x, y pld.Vector, r roots) (a, b *spectrum) {
 	n := len(r.cos)
 	a, b = emptySpectrum(x, n), emptySpectrum(y, n)
-	re, im := a.placed(x, n), b.placed(y, n)
+	re, im := a.onCircle(x, n), b.onCircle(y, n)
 	r.transform(re, im)
 	for k := range n/2 + 1 {
 		m := (n - k) % n
@@ -70,7 +70,7 @@ func emptySpectrum(v pld.Vector, n int) *spectrum {
 }
 
 // placed returns the masses, at most n, on a circle of n points with the mean at 0.
-func (s *spectrum) placed(v pld.Vector, n int) []wide {
+func (s *spectrum) onCircle(v pld.Vector, n int) []wide {
 	out := make([]wide, n)
 	for i, m := range v.Probabilities {
 		out[(v.Lowest+i-s.shift)&(n-1)] = wide{m, 0}
@@ -78,12 +78,12 @@ func (s *spectrum) placed(v pld.Vector, n int) []wide {
 	return out
 }
 
-// set stores the logarithm of x + iy as component k. Near 1, the logarithm of the modulus uses its
-// distance to 1, which is exact to 100 bits.
+// set stores the logarithm of x + iy as component k. Near 1, it computes the logarithm of the
+// modulus from the distance to 1, which is exact to 100 bits.
 func (s *spectrum) set(k int, x, y wide) {
 	square := x.mul(x).add(y.mul(y))
 	switch off := square.sub(wide{1, 0}).hi; {
-	case square.hi < wideErr*wideErr: // all that is known is that it is small
+	case square.hi < wideErr*wideErr: // the modulus is known only to be small
 		s.re[k] = math.Log(wideErr)
 	case math.Abs(off) < 0.5:
 		s.re[k] = math.Log1p(off) / 2
@@ -93,7 +93,7 @@ func (s *spectrum) set(k int, x, y wide) {
 	s.im[k] = math.Atan2(y.hi, x.hi)
 }
 
-// bound sets tops to the maxima of the components, each raised by its error.
+// bound sets tops to the maxima of the components, each of which is increased by its error bound.
 func (s *spectrum) bound() {
 	s.tops = make([]float64, (len(s.re)+blockSize-1)/blockSize)
 	top := math.Inf(-1)
@@ -106,10 +106,10 @@ func (s *spectrum) bound() {
 	}
 }
 
-// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf if an addend exceeds
-// the range of a float64. For each block of losses, the exponential is computed once, for the
-// greatest loss, and then multiplied by factors below 1: terms that underflow are negligible next
-// to the sum so far.
+// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up, or +Inf if an addend exceeds
+// the range of a float64. It computes the exponential once for each block of losses, for the
+// greatest loss, and multiplies it by factors below 1. Terms that underflow are negligible compared
+// with the sum so far.
 func logMoment(v pld.Vector, shift int, lambda float64) float64 {
 	sum, slack := wide{}, 0.0
 	down := math.Exp(-lambda * v.Interval)
@@ -127,8 +127,8 @@ func logMoment(v pld.Vector, shift int, lambda float64) float64 {
 			inner += block[j] * power
 			power *= down
 		}
-		// The exponents at the block's ends bound the errors of all its terms. A power that starts
-		// or falls below e^-745 is off by less than 2^-1074·inner.
+		// The exponents at the block's ends bound the errors of all its terms. A power that is
+		// below e^-745 has an error of less than 2^-1074·inner.
 		top, bottom := exponent(from+len(block)-1), exponent(from)
 		term := inner * math.Exp(top)
 		slack += term * (4*blockSize + math.Abs(top) + math.Abs(bottom) + (top - bottom))
@@ -137,10 +137,10 @@ func logMoment(v pld.Vector, shift int, lambda float64) float64 {
 	if !(sum.hi+slack <= math.MaxFloat64) {
 		return math.Inf(1)
 	}
-	const lost = 0x1p-1000 // more than 2^-1074 for each loss
+	const lost = 0x1p-1000 // exceeds the sum of 2^-1074 for each loss
 	var l float64
 	if off := sum.sub(wide{1, 0}).hi; off > -0.5 {
-		l = math.Log1p(off + 2*unit*slack + lost) // keeps the digits of a sum near 1
+		l = math.Log1p(off + 2*unit*slack + lost) // preserves the digits of a sum near 1
 	} else {
 		l = math.Log(sum.hi + 2*unit*slack + lost)
 	}

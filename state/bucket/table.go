@@ -12,61 +12,61 @@ import (
 )
 
 const (
-	// MinPoints and MaxPoints bound the number of points of a table's window.
+	// MinPoints and MaxPoints are the limits of the number of points in a table's window.
 	MinPoints = 64
 	MaxPoints = 1 << 20
 )
 
-// Options controls how finely losses are discretised. A zero field means its default.
+// Options determines how finely losses are discretised. A zero field means the default.
 type Options struct {
-	// Interval is the distance between two losses in nats, a power of two between pld.MinInterval
-	// and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to the variance of every
-	// mechanism's loss, so Interval should be well below the loss's standard deviation: 1/σ̃ for
-	// Gaussian noise, but about q/σ̃ on Poisson samples. The default is an eighth of the pairs'
-	// least deviation (pld.Spread), rounded down to a power of two, but at most 2^-11. It grows, up
-	// to pld.MaxInterval, if a pair would not fit into half of the window. The bounds hold on any
-	// grid, and are looser on a coarser one.
+	// Interval is the distance between two losses in nats. It is a power of two between
+	// pld.MinInterval and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to the
+	// variance of every mechanism's loss. Interval should therefore be well below the loss's
+	// standard deviation: 1/σ̃ for Gaussian noise, but about q/σ̃ with Poisson sampling. The
+	// default is an eighth of the pairs' least deviation (pld.Spread), rounded down to a power of
+	// two, but at most 2^-11. It is increased, up to pld.MaxInterval, if a pair would not fit into
+	// half of the window. The bounds hold on any grid, but are looser on a coarser grid.
 	Interval float64
 
 	// Points is the number of distinct losses, a power of two between MinPoints and MaxPoints. 0
-	// means 2^15 or, if Interval is 0 too, up to 2^17, so that the window spans 16 nats and twice
-	// as much as any pair needs. The window Points·Interval follows the mean of a composition; it
+	// means 2^15 or, if Interval is also 0, up to 2^17, so that the window spans 16 nats and twice
+	// as much as any pair needs. The window Points·Interval follows the mean of a composition. It
 	// must hold every single pair, and should span 20 standard deviations of the largest
-	// composition. If both are 0, it does so for 10^5 mechanisms like the one with the least loss.
+	// composition. The defaults suffice for 10^5 mechanisms like the one with the least loss.
 	Points int
 
-	// Tail is the probability that may be cut off at the top of each mechanism's distribution,
-	// between 1e-300 and 0.1; 0 means 1e-18. Every mechanism adds it to δ.
+	// Tail is the probability, between 1e-300 and 0.1, that may be cut off at the top of each
+	// mechanism's distribution; 0 means 1e-18. Every mechanism adds Tail to δ.
 	Tail float64
 }
 
 const (
-	coarsest       = 0x1p-11 // default Interval, if every pair fits
-	stepsPerSpread = 8       // least number of default intervals in a standard deviation
-	window         = 16      // nats spanned by the fewest Points at the coarsest default Interval
-	fewestPoints   = 1 << 15
-	mostPoints     = 1 << 17
+	coarsestInterval = 0x1p-11 // largest default Interval, unless a pair does not fit
+	stepsPerSpread   = 8       // minimum number of default intervals in a standard deviation
+	minWindow        = 16      // nats that the fewest default Points span at the coarsest default Interval
+	minDefaultPoints = 1 << 15
+	maxDefaultPoints = 1 << 17
 )
 
-// withDefaults fills in zero fields and checks the result.
+// withDefaults replaces zero fields by defaults and checks the result.
 func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	o.Tail = cmp.Or(o.Tail, 1e-18)
-	chosen := o.Interval == 0
-	if chosen {
+	defaultInterval := o.Interval == 0
+	if defaultInterval {
 		o.Interval = intervalFor(pairs)
 	}
-	free := chosen && o.Points == 0
+	defaultPoints := defaultInterval && o.Points == 0
 	if o.Points == 0 {
-		o.Points = fewestPoints
-		for free && o.Points < mostPoints && float64(o.Points)*o.Interval < window {
+		o.Points = minDefaultPoints
+		for defaultPoints && o.Points < maxDefaultPoints && float64(o.Points)*o.Interval < minWindow {
 			o.Points *= 2
 		}
 	}
 	if err := o.validate(); err != nil {
 		return o, err
 	}
-	for chosen && o.Interval < pld.MaxInterval && !o.roomy(pairs) {
-		if free && o.Points < mostPoints {
+	for defaultInterval && o.Interval < pld.MaxInterval && !o.fits(pairs) {
+		if defaultPoints && o.Points < maxDefaultPoints {
 			o.Points *= 2
 		} else {
 			o.Interval *= 2
@@ -75,9 +75,10 @@ func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	return o, nil
 }
 
-// intervalFor returns the interval for pairs. It skips invalid pairs, which discretize rejects.
+// intervalFor returns the default interval for pairs. It skips invalid pairs: discretize rejects
+// them.
 func intervalFor(pairs []pld.Pair) float64 {
-	interval := coarsest
+	interval := coarsestInterval
 	for _, p := range pairs {
 		if spread, err := pld.Spread(p); err == nil && spread > 0 {
 			_, exponent := math.Frexp(spread / stepsPerSpread)
@@ -88,7 +89,7 @@ func intervalFor(pairs []pld.Pair) float64 {
 }
 
 // roomy reports whether every valid pair fits into half of the window.
-func (o Options) roomy(pairs []pld.Pair) bool {
+func (o Options) fits(pairs []pld.Pair) bool {
 	o.Points /= 2
 	for _, p := range pairs {
 		if p.Validate() != nil {
@@ -115,22 +116,22 @@ func (o Options) validate() error {
 	)
 }
 
-// Table holds the transforms of a list of dominating pairs, the buckets. It is immutable and may be
-// used by several goroutines. It takes 8 bytes per point and bucket, and twice that for pairs that
-// are not symmetric.
+// Table holds the transforms of a list of dominating pairs, which are the buckets. It is immutable
+// and safe for concurrent use. It takes 8 bytes per point and bucket, and twice as much for pairs
+// that are not symmetric.
 type Table struct {
 	options   Options
 	circle    *circle
-	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both for a symmetric pair
+	spectra   [2][]*spectrum    // by pld.Direction; both have the same pointer for a symmetric pair
 	symmetric bool              // whether all pairs are symmetric
-	digest    [sha256.Size]byte // covers options and pairs
-	// for each pair, μ² of a Gaussian pair that covers it without slack, rounded up; else +Inf
+	digest    [sha256.Size]byte // digest of options and pairs
+	// by pair: μ² of a Gaussian pair that covers it without slack, rounded up, or +Inf
 	squares []float64
 }
 
-// NewTable discretises the pairs and transforms them. The error is a *units.RangeError for a bad
-// option or pair, or a *pld.SizeError for a pair whose losses spread wider than the window, which
-// happens only if Interval is given or even the greatest interval is too small.
+// NewTable discretises the pairs and transforms them. The error is a *units.RangeError for an
+// invalid option or pair, or a *pld.SizeError if a pair's losses do not fit into the window. That
+// is possible only if Interval is given, or if even the greatest interval is too small.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	o, err := o.withDefaults(pairs)
 	if err != nil {
@@ -142,7 +143,7 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	r := newRoots(o.Points)
 	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
 	b := builder{roots: r}
-	// The digest covers the names of types and fields; a golden file of Filter fixes them.
+	// The digest depends on the names of types and fields, which a golden file of Filter pins.
 	t.digest = sha256.Sum256(fmt.Appendf(nil, "%#v %#v", o, pairs))
 	for d := range t.spectra {
 		t.spectra[d] = make([]*spectrum, len(pairs))
@@ -169,8 +170,8 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	return t, nil
 }
 
-// squareFor returns σ^-2 for a Gaussian pair, rounded up. It serves a sampled pair too, because by
-// convexity H(q·P + (1−q)·Q‖Q) ≤ q·H(P‖Q), and likewise in the other direction.
+// squareFor returns σ^-2 for a Gaussian pair, rounded up. The result is also valid for a sampled
+// pair: by convexity, H(q·P + (1−q)·Q‖Q) ≤ q·H(P‖Q), and likewise in the other direction.
 func squareFor(p pld.Pair) float64 {
 	sigma := 0.0
 	switch p := p.(type) {
@@ -184,7 +185,7 @@ func squareFor(p pld.Pair) float64 {
 	return 1 / (sigma * sigma) * (1 + 8*unit)
 }
 
-// discretize returns the pair's distribution on the grid it needs, if that fits the window.
+// discretize returns a pair's distribution on the grid from cover.
 func (o Options) discretize(p pld.Pair, d pld.Direction) (pld.Vector, error) {
 	grid, err := o.cover(p, d)
 	if err != nil {
@@ -208,7 +209,7 @@ func (o Options) cover(p pld.Pair, d pld.Direction) (pld.Grid, error) {
 	return grid, nil
 }
 
-// maxShift and maxTotal keep a count times a lattice shift below 2^52, so that every loss is exact.
+// maxShift and maxTotal limit a count times a lattice shift to 2^51, so that every loss is exact.
 const (
 	maxShift = 1 << 20
 	maxTotal = 1 << 31
@@ -220,7 +221,7 @@ func (t *Table) Len() int { return len(t.spectra[0]) }
 // Options returns the table's options, with defaults filled in.
 func (t *Table) Options() Options { return t.options }
 
-// builder transforms vectors in pairs.
+// builder transforms two vectors at a time.
 type builder struct {
 	roots   roots
 	pending pld.Vector
@@ -252,7 +253,7 @@ func assign(targets []**spectrum, s *spectrum) {
 	}
 }
 
-// Counts is the entire state of one user: how many mechanisms in each bucket used the user's data.
+// Counts is the state of one user: how many mechanisms in each bucket used the user's data.
 type Counts []uint32
 
 // NewCounts returns the counts of a user without contributions.

@@ -2,13 +2,13 @@ package bucket
 
 import "math/bits"
 
-// wideErr bounds the absolute error of every component that transform returns, for an input whose
-// absolute values sum to at most 2. A component is a sum of the inputs times products of at most
-// log2(n) roots: one butterfly level is a complex product and a sum in 106 bits, with an error
-// below 2^-98 relative to the sum of the absolute inputs, and n ≤ MaxPoints has 20 levels.
+// wideErr is a bound on the absolute error of every component that transform returns, for inputs
+// whose absolute values have a sum of at most 2. A component is a sum of the inputs times products
+// of at most log2(n) roots. One butterfly level is a complex product and a sum in 106 bits, with an
+// error below 2^-98 relative to the sum of the absolute inputs. There are at most 20 levels.
 const wideErr = 0x1p-90
 
-// roots are cos(2πk/n) and −sin(2πk/n) for 0 ≤ k < n, to 2^-103.
+// roots are cos(2πk/n) and −sin(2πk/n) for 0 ≤ k < n, with errors below 2^-103.
 type roots struct{ cos, sin []wide }
 
 // newRoots computes the roots in the first octant and mirrors them to all others.

@@ -2,8 +2,8 @@ package bucket
 
 import "math"
 
-// circle holds the values, per frequency, from which the transform of a weight vector is computed
-// for any ε by a closed form. With z = e^(−2πik/n) and r = z·e^(−spacing), these are 1/(1−z) = ½ −
+// circle holds values, by frequency, from which a closed form gives the transform of a weight
+// vector for any ε. With z = e^(−2πik/n) and r = z·e^(−spacing), the values are 1/(1−z) = ½ −
 // ½i·cot(πk/n) and 1/(1−r).
 type circle struct {
 	n        int
@@ -33,9 +33,9 @@ func newCircle(r roots, spacing float64) *circle {
 }
 
 // weight is the vector w_j = [1 − e^(ε − loss_j)]₊ of Lemma D.1 of Koskela et al., on the losses
-// (centre+j)·spacing, −n/2 ≤ j < n/2: the factor of each loss in δ(ε). With d the distance from ε
-// to the first loss above it, c = e^(−d), and e the same for the first loss past the end, two
-// geometric sums give component k ≥ 1 of its transform:
+// (centre+j)·spacing, −n/2 ≤ j < n/2. w_j is the factor of a loss in δ(ε). Let c = e^(−d), where d
+// is the distance from ε to the first loss above ε, and let e be the same for the first loss beyond
+// the window. Two geometric sums give component k ≥ 1 of the transform:
 //
 //	z^first·(1/(1−z) − c/(1−r)) − z^(n/2)·(1/(1−z) − e/(1−r)).
 type weight struct {
@@ -47,7 +47,7 @@ type weight struct {
 	zeroErr float64    // bound on the error of zero
 }
 
-// weight returns the weights for a finite epsilon; |centre| is below 2^52, so that
+// weight returns the weights for a finite epsilon. |centre| must be below 2^52, so that
 // (centre+j)·spacing and ε/spacing are exact.
 func (c *circle) weight(epsilon float64, centre int) weight {
 	w := weight{circle: c, first: c.n / 2}
@@ -56,16 +56,16 @@ func (c *circle) weight(epsilon float64, centre int) weight {
 		return w
 	}
 	w.first = int(math.Max(first, float64(-c.n/2)))
-	over := float64(centre+w.first)*c.spacing - epsilon
+	distance := float64(centre+w.first)*c.spacing - epsilon
 	steps := float64(c.n/2 - w.first)
-	w.near = [2]float64{-math.Expm1(-over), c.decay * math.Expm1(c.spacing-over)}
-	w.tail = math.Exp(-over - steps*c.spacing)
-	w.zero = steps - math.Exp(-over)*math.Expm1(-steps*c.spacing)/math.Expm1(-c.spacing)
+	w.near = [2]float64{-math.Expm1(-distance), c.decay * math.Expm1(c.spacing-distance)}
+	w.tail = math.Exp(-distance - steps*c.spacing)
+	w.zero = steps - math.Exp(-distance)*math.Expm1(-steps*c.spacing)/math.Expm1(-c.spacing)
 	w.zeroErr = 16 * unit * (steps + 1)
 	return w
 }
 
-// empty reports whether every loss of the window is at most ε.
+// empty reports whether every loss in the window is at most ε.
 func (w *weight) empty() bool { return w.first == w.n/2 }
 
 // component returns component k ≥ 1 of the transform of w and a bound on its error.

@@ -6,18 +6,18 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// wide is the unevaluated sum hi + lo of two float64 values, |lo| ≤ ulp(hi)/2: about 106 bits
-// (Dekker, 1971). Raising a transform to the power of a count multiplies its error by that count;
-// with 106 bits the error is negligible for any count.
+// wide is the unevaluated sum hi + lo of two float64 values with |lo| ≤ ulp(hi)/2, which has about
+// 106 bits (Dekker, 1971). Raising a transform to the power of a count multiplies its error by that
+// count. With 106 bits, the error is negligible for any count.
 type wide struct{ hi, lo float64 }
 
-// exactSum returns a + b without error.
+// exactSum returns a + b without a rounding error.
 func exactSum(a, b float64) wide {
 	sum, rest := rounding.TwoSum(a, b)
 	return wide{sum, rest}
 }
 
-// ordered is exactSum for |a| ≥ |b|.
+// ordered returns the same as exactSum. It requires |a| ≥ |b|.
 func ordered(a, b float64) wide {
 	s := a + b
 	return wide{s, b - (s - a)}
@@ -42,7 +42,7 @@ func (a wide) mul(b wide) wide {
 }
 
 // over returns a/d.
-func (a wide) over(d float64) wide {
+func (a wide) divide(d float64) wide {
 	q := a.hi / d
 	r := math.FMA(-q, d, a.hi)
 	return ordered(q, (r+a.lo)/d)
@@ -61,9 +61,9 @@ func wideSinCos(x wide) (sin, cos wide) {
 	sin, cos = x, wide{1, 0}
 	odd, even := sin, cos
 	for n := 1.0; n < 28; n += 2 {
-		even = even.mul(square).over(n * (n + 1))
+		even = even.mul(square).divide(n * (n + 1))
 		cos = cos.add(even)
-		odd = odd.mul(square).over((n + 1) * (n + 2))
+		odd = odd.mul(square).divide((n + 1) * (n + 2))
 		sin = sin.add(odd)
 	}
 	return sin, cos

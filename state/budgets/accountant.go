@@ -8,32 +8,31 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 )
 
-// Accountant names a way of turning (ε, δ) into B².
+// Accountant is the name of a method for converting (ε, δ) into B².
 type Accountant string
 
 // The accountants that can keep a deployment's budget.
 //
-// To add one, add a constant here, a row to curves, and a row to the table in state/compose, which
-// also lists the accountants that only compose. Parsing, errors, the allowed values of a
-// configuration and the help texts follow from them.
+// To add an accountant, add a constant here, a row to curves, and a row to the table in
+// state/compose, which also lists the accountants that only compose. Parsing, error messages, the
+// permitted values of a configuration and the help texts use these tables.
 const (
 	GDP  Accountant = "gdp"
 	ZCDP Accountant = "zcdp"
 )
 
-// RDP is another name for ZCDP, kept for deployments that began with it: the Rényi filter with the
-// best order, fixed in advance, has the same budget for Gaussian releases. ParseAccountant and
-// Accountants leave it out; all other functions of this package accept it.
+// RDP is another name for ZCDP, for deployments that were started with it: the Rényi filter with
+// the best order, fixed in advance, has the same budget for Gaussian releases. ParseAccountant and
+// Accountants exclude RDP; all other functions of this package accept it.
 const RDP Accountant = "rdp"
 
-// curve computes the δ of an accountant at μ² and ε, exactly enough for deltaUpper, which rounds it
-// up.
+// curve computes the δ of an accountant at μ² and ε, with an error that deltaUpper covers.
 type curve struct {
 	accountant Accountant
 	delta      func(mu2 *big.Float, epsilon float64) *big.Float
 }
 
-// curves lists every Accountant, in the order of error and help texts.
+// curves lists the curves of all accountants except RDP, in the order of messages and help texts.
 func curves() []curve {
 	return []curve{
 		{GDP, func(mu2 *big.Float, epsilon float64) *big.Float {
@@ -43,7 +42,7 @@ func curves() []curve {
 	}
 }
 
-// curveOf returns the curve of an accountant; false for an unknown name.
+// curveOf returns the curve of an accountant. The bool is false for an unknown name.
 func curveOf(a Accountant) (curve, bool) {
 	if a == RDP {
 		a = ZCDP
@@ -56,8 +55,8 @@ func curveOf(a Accountant) (curve, bool) {
 	return curve{}, false
 }
 
-// Accountants returns every accountant that a deployment can begin with, in the order of error and
-// help texts.
+// Accountants returns all accountants with which a new deployment can be started, in the order of
+// messages and help texts.
 func Accountants() []Accountant {
 	var all []Accountant
 	for _, c := range curves() {
@@ -75,18 +74,18 @@ func AccountantNames() []string {
 	return names
 }
 
-// UnknownAccountantError is returned for a name that is not an Accountant.
+// UnknownAccountantError is the error for a name that is not one of Accountants.
 type UnknownAccountantError struct{ Name string }
 
 func (e *UnknownAccountantError) Error() string {
 	if Accountant(e.Name) == RDP {
-		return "accountant rdp is only for deployments that have begun with it: zcdp gives the same guarantee"
+		return "accountant rdp is only for deployments that were started with it; zcdp gives the same guarantee"
 	}
 	return fmt.Sprintf("accountant is %q, but must be one of %s", e.Name, strings.Join(AccountantNames(), ", "))
 }
 
-// ParseAccountant returns the Accountant with the given name, one of Accountants, or an
-// *UnknownAccountantError.
+// ParseAccountant returns the Accountant with a name. The error is an *UnknownAccountantError
+// unless it is one of Accountants.
 func ParseAccountant(name string) (Accountant, error) {
 	if a := Accountant(name); a != RDP && a.Known() {
 		return a, nil
@@ -94,7 +93,7 @@ func ParseAccountant(name string) (Accountant, error) {
 	return "", &UnknownAccountantError{Name: name}
 }
 
-// Known reports whether the accountant can keep a budget: whether it is one of Accountants, or RDP.
+// Known reports whether the accountant is RDP or one of Accountants.
 func (a Accountant) Known() bool {
 	_, ok := curveOf(a)
 	return ok

@@ -22,19 +22,19 @@ const (
 type Budget struct {
 	Epsilon, Delta float64 // the promise: (ε, δ)
 	Accountant     Accountant
-	Mu2            units.Mu2   // B², the limit for spent and reserved loss of one account
-	Keys           units.Delta // δ_keys, the part of Delta for private keys; 0 without them
-	// Planned is the part of the promise that was spent beforehand: Mu2 and Keys exclude it.
+	Mu2            units.Mu2   // B², the limit on the sum of an account's spent and reserved loss
+	Keys           units.Delta // δ_keys, the part of Delta for private keys; 0 without private keys
+	// Planned is the part of the promise that was spent beforehand. Mu2 and Keys do not include it.
 	Planned Planned
 }
 
-// NewBudget returns the budget of an (ε, δ) promise, 0 < ε ≤ MaxEpsilon and
-// MinDelta ≤ δ < 1. deltaKeys is the part of δ set aside for private keys: 0 without
-// them, else 2^-80 ≤ deltaKeys < δ, kept in units of 2^-80 rounded down.
+// NewBudget returns the budget of an (ε, δ) promise, 0 < ε ≤ MaxEpsilon and MinDelta ≤ δ < 1.
+// deltaKeys is the part of δ for private keys: 0, or 2^-80 ≤ deltaKeys < δ. It is rounded down to
+// units of 2^-80.
 //
-// B² is the greatest number of units whose δ at ε, rounded upward, is at most δ − deltaKeys. Both
-// parts together are (ε, δ)-DP: if the keys that only one user has pass with probability at most
-// δ_k, and everything else has the curve δ_a, then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
+// B² is the greatest number of units whose δ at ε, rounded up, is at most δ − deltaKeys. Both parts
+// together are (ε, δ)-DP: if keys that only one user has are released with probability at most δ_k,
+// and everything else has the curve δ_a, everything is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
 //
 // The error is a *units.RangeError or an *UnknownAccountantError.
 func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget, error) {
@@ -63,8 +63,8 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 	return Budget{Epsilon: epsilon, Delta: delta, Accountant: a, Mu2: mu2, Keys: keys}, nil
 }
 
-// largestMu2 returns the greatest m whose upward-rounded δ at epsilon is at most target. δ grows
-// with m, and is 0 at m = 0. The exact search starts from a float64 estimate.
+// largestMu2 returns the greatest m whose δ at epsilon, rounded up, is at most target. δ increases
+// with m and is 0 at m = 0. The exact search starts from a float64 estimate.
 func largestMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
 	exceeds := func(m units.Mu2) bool {
 		return deltaUpper(bigFromMu2(m), epsilon, a).Cmp(target) > 0
@@ -82,8 +82,8 @@ func largestMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
 	}) - 1)
 }
 
-// DeltaOf returns the δ at ε of a user who spent m, rounded up. It returns 1, which promises
-// nothing, for an ε that is negative or NaN and for an unknown accountant.
+// DeltaOf returns the δ at ε of a user who spent m, rounded up. If ε is negative or NaN, or the
+// accountant is unknown, it returns 1, which promises nothing.
 func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 	if !(epsilon >= 0) || !a.Known() {
 		return 1
@@ -92,8 +92,8 @@ func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 }
 
 // EpsilonOf returns the least ε ≥ 0, rounded up, at which a user who spent m has a δ of at most
-// delta. It returns +Inf, which promises nothing, for a δ outside [MinDelta, 1) and for an unknown
-// accountant.
+// delta. If delta is outside [MinDelta, 1), or the accountant is unknown, it returns +Inf: no
+// promise.
 func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 	if CheckDelta(delta) != nil || !a.Known() {
 		return math.Inf(1)
@@ -101,8 +101,8 @@ func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 	return epsilonUpper(bigFromMu2(m), delta, a)
 }
 
-// epsilonUpper returns the least float64 ε in [0, hugeEpsilon) whose upward-rounded δ is at most
-// delta, or +Inf.
+// epsilonUpper returns the least float64 ε in [0, hugeEpsilon) whose δ, rounded up, is at most
+// delta. It returns +Inf if there is none.
 func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 	target := bigmath.New(delta)
 	deltaAt := func(epsilon float64) *big.Float { return deltaUpper(mu2, epsilon, a) }
@@ -118,8 +118,8 @@ func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 }
 
 // ReleasesBeforeRefusal returns the number of releases with standard deviation sigma that an
-// account can pay for if its user makes the given contribution to each: ⌊B²/⌈C²·u(σ)⌉⌋ in account
-// units. It returns a *units.RangeError for a sigma outside [2^-23, 2^40] or a contribution of 0.
+// account can pay for if its user contributes C = contribution to each of them: ⌊B²/⌈C²·u(σ)⌉⌋ in
+// account units. The error is a *units.RangeError unless 2^-23 ≤ sigma ≤ 2^40 and contribution > 0.
 func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64, error) {
 	if contribution == 0 {
 		return 0, &units.RangeError{Parameter: "contribution", Value: 0, Range: "at least 1"}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// MinMu and MaxMu bound the μ of a conversion.
+	// MinMu and MaxMu are the limits of the μ of a conversion.
 	MinMu = 1e-15
 	MaxMu = 4096
 )
 
-// Conversion is one guarantee in all its forms: a mechanism that is μ-GDP (accountant gdp) or
-// ρ-zCDP with ρ = μ²/2 (accountant zcdp) is (ε, δ)-DP. Computed numbers are rounded so that this
-// stays true: ε and δ up, and the μ and ρ that an (ε, δ) allows down.
+// Conversion states that a mechanism that is μ-GDP (accountant gdp) or ρ-zCDP with ρ = μ²/2
+// (accountant zcdp) is (ε, δ)-DP. Computed numbers are rounded so that this is true: ε and δ up,
+// and the μ and ρ that (ε, δ) permits down.
 type Conversion struct {
 	Epsilon    float64
 	Delta      float64
@@ -27,9 +27,9 @@ type Conversion struct {
 	Accountant Accountant
 }
 
-// ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) allows, rounded down. 0 < ε ≤
-// MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, including for a μ outside
-// [MinMu, MaxMu], or an *UnknownAccountantError.
+// ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) permits, rounded down. The error
+// is a *units.RangeError unless 0 < ε ≤ MaxEpsilon, MinDelta ≤ δ < 1 and μ is from MinMu to MaxMu;
+// or it is an *UnknownAccountantError.
 func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, error) {
 	if err := cmp.Or(checkEpsilon(epsilon), CheckDelta(delta), a.check()); err != nil {
 		return Conversion{}, err
@@ -49,9 +49,9 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 		Accountant: a}, nil
 }
 
-// LargestSquare returns the greatest μ² (2ρ) that (ε, δ) allows, rounded down by less than a
-// relative 2^-58, before ConvertEpsilonDelta rounds it to a float64 μ. Its δ at ε, computed and
-// rounded up, is at most delta. Ranges and errors are as for ConvertEpsilonDelta.
+// LargestSquare returns the greatest μ² (2ρ) that (ε, δ) permits, rounded down by less than a
+// relative 2^-58. It is more precise than the float64 μ of ConvertEpsilonDelta. The computed δ of
+// the result at ε, rounded up, is at most delta. Ranges and errors are as for ConvertEpsilonDelta.
 func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	c, err := ConvertEpsilonDelta(epsilon, delta, a)
 	if err != nil {
@@ -59,7 +59,7 @@ func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	}
 	target := bigmath.New(delta)
 	low, high := bigmath.Square(c.Mu), bigmath.Square(math.Nextafter(c.Mu, math.Inf(1)))
-	// Between two values this close, δ is linear in μ² to about as many digits as they share.
+	// Between two close values, δ is linear in μ² to about as many digits as they share.
 	least := deltaUpper(low, epsilon, a)
 	part := bigmath.Zero().Sub(target, least)
 	part.Quo(part, bigmath.Zero().Sub(deltaUpper(high, epsilon, a), least))
@@ -77,8 +77,8 @@ func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	return low, nil
 }
 
-// ConvertEpsilonMu returns the δ that μ has at ε, rounded up. 0 < ε ≤ MaxEpsilon and MinMu ≤ μ ≤
-// MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
+// ConvertEpsilonMu returns the δ of μ at ε, rounded up. The error is a *units.RangeError unless 0 <
+// ε ≤ MaxEpsilon and MinMu ≤ μ ≤ MaxMu, or an *UnknownAccountantError.
 func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err
@@ -87,8 +87,8 @@ func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {
 	return c.withDelta(bigmath.Square(mu))
 }
 
-// ConvertEpsilonRho is ConvertEpsilonMu for μ = √(2ρ). The μ of the result is
-// rounded up; MinMu²/2 ≤ ρ ≤ MaxMu²/2.
+// ConvertEpsilonRho does the same as ConvertEpsilonMu for μ = √(2ρ), MinMu²/2 ≤ ρ ≤ MaxMu²/2. The μ
+// of the result is rounded up.
 func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
 	mu2, err := fromRho(rho)
 	if err != nil {
@@ -98,8 +98,8 @@ func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
 	return c.withDelta(mu2)
 }
 
-// ConvertDeltaMu returns the ε that μ has at δ, rounded up; it may be 0. MinDelta ≤ δ < 1 and MinMu
-// ≤ μ ≤ MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
+// ConvertDeltaMu returns the ε of μ at δ, rounded up, which may be 0. The error is a
+// *units.RangeError unless MinDelta ≤ δ < 1 and MinMu ≤ μ ≤ MaxMu, or an *UnknownAccountantError.
 func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err
@@ -108,8 +108,8 @@ func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
 	return c.withEpsilon(bigmath.Square(mu))
 }
 
-// ConvertDeltaRho is ConvertDeltaMu for μ = √(2ρ). The μ of the result is rounded
-// up; MinMu²/2 ≤ ρ ≤ MaxMu²/2.
+// ConvertDeltaRho does the same as ConvertDeltaMu for μ = √(2ρ), MinMu²/2 ≤ ρ ≤ MaxMu²/2. The μ of
+// the result is rounded up.
 func ConvertDeltaRho(delta, rho float64, a Accountant) (Conversion, error) {
 	mu2, err := fromRho(rho)
 	if err != nil {

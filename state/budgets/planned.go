@@ -7,18 +7,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Planned is the part of a promise that was spent before a deployment began: by a choice of bounds
-// that looked at the same users' data (internal/app/plan/choice). The zero value means nothing was.
+// Planned is the part of a promise that was spent before a deployment was started, to choose bounds
+// from the same users' data (internal/app/plan/choice). The zero value means none.
 type Planned struct {
 	Share float64     // requested share of B² and of δ_keys
-	Mu2   units.Mu2   // the part of B²
-	Keys  units.Delta // the part of δ_keys
+	Mu2   units.Mu2   // spent part of B²
+	Keys  units.Delta // spent part of δ_keys
 }
 
-// Plan returns the budget with a share of B² and of δ_keys, rounded down, set aside for choosing
-// bounds. The rest is rounded up, so that both parts add up to the whole. A share of 0 sets nothing
-// aside. It returns a *units.RangeError if share is outside [0, 1) or smaller than one unit of B²,
-// and an error if b already has a planned part.
+// Plan returns the budget with a planned part: a share of B² and of δ_keys, rounded down, that is
+// set aside for choosing bounds. The rest is rounded up, so that both parts add up to b. A share of
+// 0 sets nothing aside. The error is a *units.RangeError if share is outside [0, 1) or less than
+// one unit of B², and another error if b already has a planned part.
 func (b Budget) Plan(share float64) (Budget, error) {
 	if b.Planned != (Planned{}) {
 		return Budget{}, fmt.Errorf("setting aside %v of a budget: %v is already set aside", share, b.Planned.Share)
@@ -49,7 +49,7 @@ func (b Budget) Plan(share float64) (Budget, error) {
 	return b, nil
 }
 
-// Whole returns the budget before Plan, whose promise covers both parts.
+// Whole returns the budget from which Plan has set a part aside.
 func (b Budget) Whole() Budget {
 	b.Mu2 += b.Planned.Mu2
 	b.Keys, _ = b.Keys.Add(b.Planned.Keys)

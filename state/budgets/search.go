@@ -9,11 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
 )
 
-// leastFloat returns the least float64 in (low, high] at which δ has passed target, upwards if δ
-// rises, else downwards; high if there is none below it. log approximates ln δ in float64. The
-// search begins where log reaches ln target, after one Newton step on δ itself, and runs over bit
-// patterns, which are ordered like non-negative float64 values. Three or four evaluations of δ
-// suffice. The float64 values only choose the start: the result depends on δ alone.
+// leastFloat returns the least float64 in (low, high] at which δ is above target if δ rises, or at
+// most target if δ falls. It returns high if there is none below high. log approximates ln δ in
+// float64. The search starts where log reaches ln target, after one Newton step on δ itself. It
+// runs over bit patterns, which are ordered like non-negative float64 values, and needs three or
+// four evaluations of δ. log determines only the start: the result depends only on δ.
 func leastFloat(low, high float64, target *big.Float, rises bool, log func(x float64) float64,
 	delta func(x float64) *big.Float) float64 {
 	goal, _ := target.Float64()
@@ -28,7 +28,7 @@ func leastFloat(low, high float64, target *big.Float, rises bool, log func(x flo
 		math.Float64bits(start), passed))
 }
 
-// excessOf returns ln(δ/target) in float64, accurate even near 0.
+// excessOf returns ln(δ/target) in float64, with a small relative error even near 0.
 func excessOf(delta, target *big.Float) float64 {
 	ratio := bigmath.Zero().Quo(delta, target)
 	if difference, _ := bigmath.Zero().Sub(ratio, bigmath.New(1)).Float64(); math.Abs(difference) < 0.5 {
@@ -40,8 +40,8 @@ func excessOf(delta, target *big.Float) float64 {
 	return math.Log(m) + float64(exponent)*math.Ln2
 }
 
-// nearZeroOf returns an x from low to high at which log, which is monotone apart from rounding, is
-// nearest to goal, and the slope there.
+// nearZeroOf returns an x from low to high at which log is nearest to goal, and the slope of log
+// there. log must be monotone apart from rounding.
 func nearZeroOf(low, high, goal float64, rises bool, log func(x float64) float64) (x, slope float64) {
 	first, last := int(math.Float64bits(low)), int(math.Float64bits(high))
 	i := sort.Search(last-first, func(i int) bool {
@@ -52,7 +52,7 @@ func nearZeroOf(low, high, goal float64, rises bool, log func(x float64) float64
 	return x, (log(x+h) - log(x-h)) / (2 * h)
 }
 
-// logDelta returns ln δ roughly, in float64, to start a search in exact arithmetic.
+// logDelta returns an approximation of ln δ in float64, from which exact searches start.
 func logDelta(mu, epsilon float64, a Accountant) float64 {
 	if a != GDP {
 		rho := mu * mu / 2
@@ -70,7 +70,7 @@ func logDelta(mu, epsilon float64, a Accountant) float64 {
 	case mu > 1e-3:
 		return -low*low/2 - math.Log(math.Sqrt(2*math.Pi)) + math.Log(mills(low)-mills(high))
 	}
-	// For Mills' ratio R, R(low) − R(high) is about μ·(1 − m·R(m)) at the midpoint m = ε/μ.
+	// With Mills' ratio R, R(low) − R(high) is about μ·(1 − m·R(m)) at the midpoint m = ε/μ.
 	return -low*low/2 + math.Log(mu/math.Sqrt(2*math.Pi)*(1-middle*mills(middle)))
 }
 

@@ -2,7 +2,7 @@ package budgets
 
 import "fmt"
 
-// RaisedError names the part of a budget that would rise if accounts continued under another one.
+// RaisedError names a part of a budget that would rise if accounts continued under another.
 type RaisedError struct {
 	Parameter string // "epsilon", "delta", "delta_keys", or "mu2" for B²
 	From, To  float64
@@ -13,14 +13,14 @@ func (e *RaisedError) Error() string {
 		e.Parameter, e.From, e.To)
 }
 
-// CheckNext returns nil if accounts that were checked against b may be checked against next from
-// now on, whoever decides that and whatever releases the decision depends on: if none of ε, δ,
-// δ_keys and B² rises. Otherwise it returns a *RaisedError for the first part that rises.
+// CheckNext returns nil if accounts that were checked against b may from now on be checked against
+// next, even if this decision depends on releases. That is so if none of ε, δ, δ_keys and B² rises.
+// Otherwise CheckNext returns a *RaisedError for the first part that rises.
 //
-// It is not enough that each budget keeps its own promise. Outputs choose which budget a user ends
-// in, and the failure probabilities of both add up: B² without δ_keys, followed by δ_keys = 0.9·δ
-// at a lower B², amounts to 1.9·δ. As B² is the greatest at δ − δ_keys, any rise of δ_keys breaks
-// the promise of b, even back to an earlier value: users who joined under b were promised b.
+// It is not enough that each budget keeps its own promise. Outputs choose under which budget a user
+// ends, and the failure probabilities of both add up: B² without δ_keys, followed by δ_keys = 0.9·δ
+// at a lower B², amounts to 1.9·δ. As B² is the greatest at δ − δ_keys, any rise of δ_keys, even
+// back to an earlier value, breaks the promise to users who joined under b.
 func (b Budget) CheckNext(next Budget) error {
 	switch {
 	case next.Epsilon > b.Epsilon:

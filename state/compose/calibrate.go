@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// MinContribution and MaxContribution bound the contribution that Calibrate accepts.
+	// MinContribution and MaxContribution are the limits of Releases.Contribution.
 	MinContribution = 1e-30
 	MaxContribution = 1e30
 )
 
-// Releases is the input of Calibrate: Count releases with Gaussian noise of the same standard
-// deviation. An individual adds at most Contribution to each (the sensitivity, in the unit of the
-// noise). Each release takes an independent Poisson sample that includes an individual with
-// probability Sampling; 1 means no sampling.
+// Releases describes Count releases with Gaussian noise of the same standard deviation. An
+// individual adds at most Contribution to each release (the sensitivity, in the unit of the noise).
+// Each release uses an independent Poisson sample that includes an individual with probability
+// Sampling; 1 means no sampling.
 type Releases struct {
 	Count        int     // 1 to MaxCount
 	Contribution float64 // MinContribution to MaxContribution
 	Sampling     float64 // 2^-60 to 1
 }
 
-// mechanisms returns the releases as a list for an accountant.
+// mechanisms returns the releases with noise sigma as a list for an accountant.
 func (r Releases) mechanisms(sigma float64) ([]Mechanism, error) {
 	m, err := SampledGaussian(sigma, r.Contribution, r.Sampling)
 	if err != nil {
@@ -45,18 +45,16 @@ func (r Releases) validate() error {
 		pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate())
 }
 
-// Calibrate returns a standard deviation σ with which all the releases are within the budget, and
-// their cost: the result of Best at that σ, whose ε at the budget's δ is at most the budget's ε. σ
-// has four decimal digits. With the next smaller such σ, Best exceeds the budget, unless that σ is
-// below the range of pld.Gaussian. (The bounds from pld need not fall monotonically as σ rises, so
-// a smaller σ may fit.)
+// Calibrate returns a standard deviation σ with which all releases together are within the budget,
+// and their cost: the result of Best for that σ, whose ε at the budget's δ is at most the budget's
+// ε. σ has four decimal digits. With the next smaller such σ, the result of Best exceeds the
+// budget, unless that σ is below the range of pld.Gaussian. (An even smaller σ may fit, because the
+// bounds from pld need not fall monotonically as σ rises.)
 //
-// Without sampling the releases are Gaussian, and accounting.NewGaussianFor with this budget
-// accepts Count losses of Contribution/σ.
+// Without sampling, accounting.NewGaussianFor(budget) accepts Count losses of Contribution/σ.
 //
-// 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that names
-// epsilon, delta, releases, contribution or sampling, or a *NotApplicableError if no σ in the range
-// of pld.Gaussian is enough for any accountant.
+// The error is a *units.RangeError unless 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1 and
+// r is valid. It is a *NotApplicableError if no σ in the range of pld.Gaussian is enough.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
 	q, err := EpsilonAt(budget.Delta)
 	if err := cmp.Or(units.Require(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon, "epsilon",
@@ -73,10 +71,10 @@ func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err
 	return best.value(), cost, nil
 }
 
-// decimal is a positive number with four decimal digits, given by its index among all of them.
+// decimal is a positive number with four decimal digits, represented by its index among them.
 type decimal int
 
-// perDecade is the number of integers from 1000 to 9999.
+// perDecade is the number of decimals in a decade: the integers from 1000 to 9999.
 const perDecade = 9000
 
 // floorDecimal returns the greatest decimal that is at most x.
@@ -94,7 +92,7 @@ func floorDecimal(x float64) decimal {
 
 func (d decimal) next() decimal { return d + 1 }
 
-// value returns the float64 nearest to the decimal, as parsing its digits does.
+// value returns the float64 that is nearest to the decimal.
 func (d decimal) value() float64 {
 	decade := int(math.Floor(float64(d) / perDecade))
 	digits := int(d) - perDecade*decade + 1000
@@ -102,7 +100,7 @@ func (d decimal) value() float64 {
 	return v
 }
 
-// calibration is a search for the least σ from first to last that is within the budget.
+// calibration is a search for a small σ, from first to last, that is within the budget.
 type calibration struct {
 	Releases
 	budget      loss.Approx
@@ -110,10 +108,10 @@ type calibration struct {
 	first, last decimal
 }
 
-// leap is the factor by which the stride of the search grows until σ is bracketed.
+// leap is the factor by which the stride of the search increases until σ is bracketed.
 const leap = 8
 
-// search bisects between a σ that exceeds the budget and one that does not.
+// search finds, by bisection, a σ within the budget that is next to a σ that exceeds the budget.
 func (c calibration) search() (decimal, Verdict, error) {
 	lo, hi := c.first-1, c.last+1 // lo exceeds the budget or is out of range; hi is within the budget or out of range
 	var best Verdict
@@ -131,7 +129,7 @@ func (c calibration) search() (decimal, Verdict, error) {
 		case err == nil || errors.Is(err, ErrNotApplicable):
 			lo, short, next = next, err, next+stride
 			if err == nil {
-				short = fmt.Errorf("with it they cost %v according to %s", cost.Loss.Epsilon, cost.Accountant.Name())
+				short = fmt.Errorf("with it, %s gives epsilon %v", cost.Accountant.Name(), cost.Loss.Epsilon)
 			}
 		default:
 			return 0, Verdict{}, err
@@ -151,9 +149,9 @@ func (c calibration) search() (decimal, Verdict, error) {
 	return hi, best, nil
 }
 
-// start returns the first σ of the search: the one at which the releases would be Gaussian with the
-// budget's μ. With sampling it uses the limit for many releases (Dong, Roth and Su, 2022, Corollary
-// 5.4 without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
+// start returns the first σ of the search, at which the releases together have the budget's μ. With
+// sampling, it uses the limit for many releases (Dong, Roth and Su, 2022, Corollary 5.4 without its
+// last terms): μ² = q²·k·(e^(1/σ²) − 1).
 func (c calibration) start() decimal {
 	square, err := budgets.LargestSquare(c.budget.Epsilon, c.budget.Delta, budgets.GDP)
 	if err != nil {

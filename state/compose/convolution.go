@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// leastOfGrid is the δ down to which the grid of ordinary options resolves the tail: below it,
-// other accountants may be tighter.
-const leastOfGrid = 1e-14
+// minGridDelta is the smallest δ for which the grid of the default options resolves the tail. Below
+// it, other accountants may be tighter.
+const minGridDelta = 1e-14
 
 // byPLD convolves privacy loss distributions (Zhu, Dong and Wang, 2022, Theorem 10).
 func byPLD(list []Mechanism, q Question) (float64, error) {
@@ -22,7 +22,7 @@ func byPLD(list []Mechanism, q Question) (float64, error) {
 		o.MinDelta, o.Delta = min(0.1, max(q.delta*1e-6, 1e-280)), q.delta
 	}
 	result, err := convolve(list, q, o)
-	if q.forDelta && err == nil && result < leastOfGrid {
+	if q.forDelta && err == nil && result < minGridDelta {
 		o.MinDelta = 1e-120
 		if finer, err := convolve(list, q, o); err == nil {
 			result = min(result, finer)
@@ -42,11 +42,11 @@ func byPLD(list []Mechanism, q Question) (float64, error) {
 func convolve(list []Mechanism, q Question, o pld.Options) (float64, error) {
 	var parts []*pld.Distribution
 	for _, m := range list {
-		one, err := pld.New(m.pair, o)
+		single, err := pld.New(m.pair, o)
 		if err != nil {
 			return 0, err
 		}
-		all, err := one.Power(m.count)
+		all, err := single.Power(m.count)
 		if err != nil {
 			return 0, err
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// byGDP adds squares of μ (Dong, Roth and Su, 2022, Corollary 3.3): exact for Gaussian noise. Pure
-// mechanisms count as Gaussian with the least μ that covers every ε-DP mechanism
-// (conversion.PureToGDP), and the exponential mechanism with the μ of bounded range.
+// byGDP adds up squares of μ (Dong, Roth and Su, 2022, Corollary 3.3), which is exact for Gaussian
+// noise. Pure mechanisms count as Gaussian with the least μ that covers every ε-DP mechanism
+// (conversion.PureToGDP), and the exponential mechanism has the μ of bounded range.
 func byGDP(list []Mechanism, q Question) (float64, error) {
 	squares := 0.0
 	for _, m := range list {
@@ -26,7 +26,7 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 		case m.fixed != nil:
 			g, err = conversion.PureToGDP(m.fixed.Epsilon)
 		case m.sample() != "":
-			err = notApplicable("on %s the least μ is that for all data: leave sampling out, or use pld", m.sample())
+			err = notApplicable("on %s, μ is not below that for all data: leave sampling out, or use pld", m.sample())
 		case m.mu == 0:
 			err = notApplicable("no μ is known for %s", m.name)
 		}
@@ -43,8 +43,8 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 }
 
 // rho returns the ρ of a mechanism: μ²/2 for Gaussian noise, continuous or discrete (Bun and
-// Steinke, 2016, Proposition 1.6). It also covers the exponential mechanism, and a mechanism
-// described by its ρ.
+// Steinke, 2016, Proposition 1.6), the ρ of bounded range for the exponential mechanism, or the ρ
+// by which the mechanism is described. The bool is false if no ρ is known.
 func (m Mechanism) rho() (float64, bool) {
 	if m.concentrated > 0 {
 		return m.concentrated, true
@@ -64,7 +64,7 @@ func (m Mechanism) rho() (float64, bool) {
 	return 0, false
 }
 
-// byZCDP adds ρ and, if zCDP is approximate, δ (Bun and Steinke, 2016, Lemmas 2.3 and 8.2).
+// byZCDP adds up ρ and, for approximate zCDP, δ (Bun and Steinke, 2016, Lemmas 2.3 and 8.2).
 func byZCDP(list []Mechanism, q Question) (float64, error) {
 	rho, delta := 0.0, 0.0
 	for _, m := range list {
@@ -74,7 +74,7 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 			continue
 		}
 		if m.fixed == nil {
-			return 0, notApplicable("on %s the least ρ is that for all data: leave sampling out, or use pld",
+			return 0, notApplicable("on %s, ρ is not below that for all data: leave sampling out, or use pld",
 				m.sample())
 		}
 		z, err := conversion.ApproxToZCDP(*m.fixed)
@@ -96,8 +96,8 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.ApproxZCDPToEpsilon(z, q.delta)
 }
 
-// orders returns the orders at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to
-// 512, because on a Poisson sample all other orders are given the divergence of the next integer.
+// orders returns the orders at which byRDP adds up divergences: 1 + 2^(k/16), and all integers up
+// to 512. On a Poisson sample, other orders have the bound of the next integer.
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {
@@ -110,10 +110,10 @@ func orders() []float64 {
 	return slices.Compact(list)
 }
 
-// byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1), and returns the best
-// result. Without samples it first evaluates every sixteenth order, and then those between the
-// neighbours of the best. With t = α − 1, both results are quasiconvex in t, because t·γ, a
-// cumulant generating function, is convex and (1+t)·ln(1+t) − t·ln t is concave.
+// byRDP adds up Rényi divergences at many orders (Mironov, 2017, Proposition 1), and returns the
+// best result. Without sampling, it first evaluates every sixteenth order, and then the orders
+// around the best of these. This is valid because ε and δ are quasiconvex in t = α − 1: t·γ, a
+// cumulant generating function, is convex, and (1+t)·ln(1+t) − t·ln t is concave.
 func byRDP(list []Mechanism, q Question) (float64, error) {
 	const stride = 16
 	all := orders()
@@ -126,7 +126,7 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		low, high := 0, len(curve) // the best is one of these
+		low, high := 0, len(curve) // the best order is in curve[low:high]
 		for high-low > 1 {
 			middle := (low + high) / 2
 			left, err1 := q.convert(curve[low:middle])
@@ -157,7 +157,7 @@ func (q Question) convert(curve loss.RDP) (float64, error) {
 	return conversion.RDPToEpsilon(curve, q.delta)
 }
 
-// divergences returns the Rényi divergences of all mechanisms together.
+// divergences returns the Rényi divergences of the composition of all mechanisms.
 func divergences(list []Mechanism, alphas []float64) (loss.RDP, error) {
 	curve := make(loss.RDP, len(alphas))
 	for i, alpha := range alphas {

@@ -8,23 +8,24 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxGroup is the greatest number of individuals in a group.
+// MaxGroup is the maximum number of individuals in a group.
 const MaxGroup = conversion.MaxGroup
 
-// ForGroup returns the mechanism for any k individuals together, 1 to MaxGroup. A mechanism that
-// adds noise to a value has k times the sensitivity, which is exact; the exponential mechanism has
-// k times the swing; an (ε, δ)-DP one is converted by conversion.ApproxForGroup, a ρ-zCDP one by
-// conversion.ZCDPForGroup. Randomized response counts as (ε, δ)-DP, with k changes to it.
+// ForGroup returns the mechanism as it affects any k individuals together, 1 to MaxGroup. A
+// mechanism that adds noise to a value has k times the sensitivity, which is exact. The exponential
+// mechanism has k times the swing. An (ε, δ)-DP mechanism is converted by
+// conversion.ApproxForGroup, and a ρ-zCDP mechanism by conversion.ZCDPForGroup. Randomized response
+// counts as an (ε, δ)-DP mechanism of which k inputs change.
 //
-// The error is a *NotApplicableError if the mechanism works on a sample, which may include any part
-// of the group: no pair is known for that. It is a *units.RangeError if k times the sensitivity, or
-// the (ε, δ) of the group, is out of range.
+// The error is a *NotApplicableError if the mechanism uses a sample: the sample may include any
+// part of the group, and no pair is known for that case. It is a *units.RangeError if k times the
+// sensitivity, or the (ε, δ) of the group, is out of range.
 func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 	if err := integer("group", k, 1, MaxGroup); err != nil {
 		return Mechanism{}, err
 	}
 	if m.sample() != "" && k > 1 {
-		return Mechanism{}, notApplicable("%s on %s has no known cost for a group: leave sampling or the group out",
+		return Mechanism{}, notApplicable("no cost of %s on %s is known for a group: omit sampling or the group",
 			m.name, m.sample())
 	}
 	count, size := m.count, float64(k)

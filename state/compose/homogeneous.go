@@ -10,17 +10,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// maxResponses bounds the number of losses to add, which takes a tenth of a second.
+// maxResponses is the maximum number of losses to add up, which takes a tenth of a second.
 const maxResponses = 20_000
 
 // byHomogeneous computes the optimal composition of k mechanisms that are all (ε, δ)-DP with the
 // same ε and δ (Kairouz, Oh and Viswanath, 2015, Theorem 3.3). The advanced composition of Rogers
 // et al. (2016, Theorem 2.10) is a closed-form bound on it. Each mechanism is a post-processing of
-// randomised response with ε that fails openly with probability δ. With probability (1−δ)^k none of
-// the k fails, and then the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so
-// that
+// randomised response with ε that openly fails with probability δ. With probability (1−δ)^k, none
+// of the k mechanisms fails. The loss is then (k−2l)·ε with probability p_l =
+// C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so
 //
-//	δ' = Σ_(l: (k−2l)ε > ε') p_l·(1 − e^(ε'−(k−2l)ε)), and in all 1 − (1−δ)^k·(1−δ').
+//	δ' = Σ_(l: (k−2l)ε > ε') p_l·(1 − e^(ε'−(k−2l)ε)), and in total 1 − (1−δ)^k·(1−δ').
 func byHomogeneous(list []Mechanism, q Question) (float64, error) {
 	count := 0
 	for _, m := range list {
@@ -56,7 +56,7 @@ func byHomogeneous(list []Mechanism, q Question) (float64, error) {
 	return r.epsilonAt(rest.Quo(rest, works)), nil
 }
 
-// failsOnce returns 1 − (1−δ)^k, or k·δ if that is less, rounded up.
+// failsOnce returns 1 − (1−δ)^k or, if that is less, k·δ, rounded up.
 func failsOnce(each loss.Approx, count int) *big.Float {
 	one := bigmath.New(1)
 	all := bigmath.Zero().Sub(one, bigmath.Power(bigmath.Zero().Sub(one, bigmath.New(each.Delta)), count))
@@ -67,8 +67,8 @@ func failsOnce(each loss.Approx, count int) *big.Float {
 	return all
 }
 
-// responses visits the losses of k randomised responses with ε, from the greatest down. Its sums
-// have a relative error below 2^-300, because they have at most maxResponses positive terms.
+// responses enumerates the losses of k randomised responses with ε, from the greatest downward. Its
+// sums have a relative error below 2^-300, as they have at most maxResponses positive terms.
 type responses struct {
 	epsilon   float64
 	count, l  int
@@ -86,7 +86,7 @@ func newResponses(epsilon float64, count int) *responses {
 	return r
 }
 
-// next adds loss l to the sums and moves to the next lower loss.
+// next adds the terms of loss l to the sums and moves to the next lower loss.
 func (r *responses) next() {
 	r.ps.Add(r.ps, bigmath.Zero().Mul(r.q, r.factor))
 	r.qs.Add(r.qs, r.q)
@@ -97,10 +97,10 @@ func (r *responses) next() {
 	r.factor.Mul(r.factor, r.down)
 }
 
-// loss returns (k−2l)·ε, rounded up.
+// loss returns the current loss (k−2l)·ε, rounded up.
 func (r *responses) loss() float64 { return rounding.ProductUp(float64(r.count-2*r.l), r.epsilon) }
 
-// deltaAt returns δ' at ε', rounded up: Σ p − e^ε'·Σ q over the losses above ε'.
+// deltaAt returns δ' at ε', rounded up. It is Σ p − e^ε'·Σ q over the losses above ε'.
 func (r *responses) deltaAt(epsilon float64) *big.Float {
 	for r.l <= r.count {
 		loss := bigmath.Zero().Mul(bigmath.New(float64(r.count-2*r.l)), bigmath.New(r.epsilon)) // exact
@@ -121,8 +121,8 @@ func (r *responses) delta(factor *big.Float) *big.Float {
 	return delta
 }
 
-// epsilonAt returns the least ε' ≥ 0 whose δ' is at most delta, rounded up. Between two losses δ'
-// is linear in e^ε'.
+// epsilonAt returns the least ε' ≥ 0 whose δ' is at most delta, rounded up. Between losses, δ' is
+// linear in e^ε'.
 func (r *responses) epsilonAt(delta *big.Float) float64 {
 	greatest := max(0, r.loss())
 	if delta.Sign() <= 0 {
@@ -131,7 +131,7 @@ func (r *responses) epsilonAt(delta *big.Float) float64 {
 	for r.loss() > 0 && r.delta(r.factor).Cmp(delta) <= 0 {
 		r.next()
 	}
-	if r.loss() <= 0 { // the sums include all losses above 0
+	if r.loss() <= 0 { // now the sums include all losses above 0
 		if r.delta(bigmath.New(1)).Cmp(delta) <= 0 {
 			return 0
 		}

@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// MaxCount is the greatest number of mechanisms in a composition.
+	// MaxCount is the maximum number of mechanisms in a composition.
 	MaxCount = 1_000_000_000
-	// MaxSensitivity is the largest sensitivity of discrete Gaussian noise.
+	// MaxSensitivity is the maximum sensitivity with discrete Gaussian noise.
 	MaxSensitivity = 1 << 20
-	// MaxValues is the greatest number of values in randomized response.
+	// MaxValues is the maximum number of values in randomized response.
 	MaxValues = 1 << 30
 )
 
-// Mechanism is a mechanism with the number of times it runs. It is made by one of the functions
-// below, which check everything, and by Times; the zero value is not a mechanism.
+// Mechanism is a mechanism with the number of times that it runs. The functions below and Times
+// return Mechanisms and check all parameters. The zero value is not a mechanism.
 type Mechanism struct {
 	name  string
 	count int
 	pair  pld.Pair     // a dominating pair
 	mu    float64      // μ of Gaussian noise without sampling: sensitivity/σ, rounded up
-	fixed *loss.Approx // guarantee, if the mechanism is (ε, δ)-DP for this ε and δ only
+	fixed *loss.Approx // guarantee, if the mechanism has a fixed (ε, δ); nil if it has an ε for every δ
 
-	concentrated float64 // ρ, if the mechanism is ρ-zCDP and has no pair; else 0
-	bounded      float64 // ε, if the losses lie in an interval of that length; else 0
+	concentrated float64 // ρ, if the mechanism is ρ-zCDP and has no pair; otherwise 0
+	bounded      float64 // ε, if the losses are in an interval of that length; otherwise 0
 }
 
 // Gaussian returns the mechanism that adds Gaussian noise with standard deviation sigma to a value
-// that one individual changes by at most sensitivity, in the same unit: μ-GDP with μ =
-// sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). Both are finite and above 0, and
-// σ/sensitivity is in the range of pld.Gaussian. The error is a *units.RangeError.
+// that one individual changes by at most sensitivity, in the same unit. It is μ-GDP with μ =
+// sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). The error is a *units.RangeError unless
+// both are finite and above 0, and σ/sensitivity is in the range of pld.Gaussian.
 func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 	m, err := gaussian("gaussian", sigma, sensitivity, func(noise pld.Gaussian) pld.Pair { return noise })
 	if err != nil {
@@ -49,8 +49,8 @@ func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 }
 
 // SampledGaussian returns Gaussian on a Poisson sample, which includes every individual with
-// probability sampling, from 2^-60 to 1; with 1 it is Gaussian itself. Neighbouring inputs add or
-// remove one individual. The error is a *units.RangeError.
+// probability sampling, from 2^-60 to 1. If sampling is 1, it returns the same as Gaussian.
+// Neighbouring inputs differ by one added or removed individual. The error is a *units.RangeError.
 func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -62,9 +62,9 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 
 // GaussianWithoutReplacement returns Gaussian on a sample of fixed size without replacement, which
 // contains the fraction sampling of all individuals, from 2^-60 to 1. Neighbouring inputs differ by
-// the replacement of one individual, and sensitivity is the greatest change this causes in the
-// value of a sample: up to twice one individual's contribution. The number of individuals is
-// public. The error is a *units.RangeError.
+// the replacement of one individual. sensitivity is the greatest change that a replacement causes
+// in the value of a sample, which may be twice one individual's contribution. The number of
+// individuals is public. The error is a *units.RangeError.
 func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -74,8 +74,8 @@ func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism
 	})
 }
 
-// gaussian returns a mechanism with Gaussian noise; pair returns its dominating pair, which depends
-// on the sampling.
+// gaussian returns a mechanism with Gaussian noise. The function pair returns the dominating pair,
+// which depends on the sampling.
 func gaussian(name string, sigma, sensitivity float64, pair func(pld.Gaussian) pld.Pair) (Mechanism, error) {
 	noise, err := scaled("sigma", sigma, sensitivity)
 	if err != nil {
@@ -95,8 +95,8 @@ func SampledDiscreteGaussian(sigma float64, sensitivity int, sampling float64) (
 	return m.checked()
 }
 
-// SampledLaplace returns Laplace on a Poisson sample, as SampledGaussian does for Gaussian. It is
-// ε-DP with ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The error is a
+// SampledLaplace returns Laplace on a Poisson sample, as SampledGaussian does for Gaussian. It has
+// ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The error is a
 // *units.RangeError.
 func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 	m, err := Laplace(scale, sensitivity)
@@ -124,8 +124,9 @@ func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 }
 
 // Laplace returns the mechanism that adds Laplace noise with the given scale to a value that one
-// individual changes by at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale
-// (Dwork et al., 2006). Both are finite and above 0. The error is a *units.RangeError.
+// individual changes by at most sensitivity, in the same unit. It is ε-DP with ε =
+// sensitivity/scale (Dwork et al., 2006). The error is a *units.RangeError unless both are finite
+// and above 0.
 func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	noise, err := scaled("scale", scale, sensitivity)
 	if err != nil {
@@ -136,10 +137,9 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	return m.scaled("scale", scale)
 }
 
-// RandomizedResponse returns the mechanism that releases either one individual's value, out of
-// values (2 to MaxValues) possible ones, or a random other one, such that it is ε-DP (Kairouz, Oh
-// and Viswanath, 2016). Neighbouring inputs change one individual's value. The error is a
-// *units.RangeError.
+// RandomizedResponse returns the ε-DP mechanism that releases either one individual's value or a
+// random other value (Kairouz, Oh and Viswanath, 2016). values, 2 to MaxValues, is the number of
+// possible values. Neighbouring inputs differ in one value. The error is a *units.RangeError.
 func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	if err := integer("values", values, 2, MaxValues); err != nil {
 		return Mechanism{}, err
@@ -151,9 +151,9 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 
 // Exponential returns the exponential mechanism with the given scale, which selects candidate i
 // with probability proportional to e^(score_i/scale) (McSherry and Talwar, 2007). swing is the
-// greatest change in a score by one individual minus the least, both with their signs
-// (mechanisms.Exponential). The mechanism has ε-bounded range with ε = swing/scale. The error is a
-// *units.RangeError unless both are finite and above 0.
+// greatest change that one individual causes in a score minus the least such change, where changes
+// have signs (mechanisms.Exponential). The mechanism has ε-bounded range with ε = swing/scale. The
+// error is a *units.RangeError unless both are finite and above 0.
 func Exponential(scale, swing float64) (Mechanism, error) {
 	if err := cmp.Or(positive("scale", scale), positive("swing", swing)); err != nil {
 		return Mechanism{}, err
@@ -165,10 +165,11 @@ func Exponential(scale, swing float64) (Mechanism, error) {
 }
 
 // SparseVector returns the search for values above a threshold that ends after positives hits, 1 to
-// 2^30, with Laplace noise of scale threshold on the threshold and of scale value on each value:
-// ε-DP with ε = Δ/threshold + 2·positives·Δ/value, or half of the second part if an individual
-// changes all values in one direction (mechanisms.SparseVector.Worst, WorstMonotone). Δ, the
-// sensitivity, and the scales are finite and above 0. The error is a *units.RangeError.
+// 2^30. Laplace noise is added to the threshold, with scale threshold, and to each value, with
+// scale value. With Δ = sensitivity, the mechanism is ε-DP with ε = Δ/threshold +
+// 2·positives·Δ/value, or with half of the second term if monotone is set, which requires that an
+// individual changes all values in one direction (mechanisms.SparseVector.Worst, WorstMonotone).
+// The error is a *units.RangeError unless sensitivity and the scales are finite and above 0.
 func SparseVector(threshold, value, sensitivity float64, positives int, monotone bool) (Mechanism, error) {
 	if err := cmp.Or(positive("threshold", threshold), positive("value", value),
 		positive("sensitivity", sensitivity), integer("positives", positives, 1, 1<<30)); err != nil {
@@ -189,9 +190,9 @@ func Approx(a loss.Approx) (Mechanism, error) {
 	return Mechanism{name: "eps-delta", pair: pld.Approx(a), fixed: &a}.checked()
 }
 
-// ZCDP returns a mechanism that is only known to be ρ-zCDP (Bun and Steinke, 2016, Definition 1.1):
-// it has no dominating pair, so pld and gdp do not apply. The zCDP must not be approximate; its ρ
-// is above 0. The error is a *units.RangeError.
+// ZCDP returns a mechanism that is only known to be ρ-zCDP (Bun and Steinke, 2016, Definition 1.1).
+// It has no dominating pair, so pld and gdp do not apply. The error is a *units.RangeError unless ρ
+// is above 0 and δ, which approximate zCDP has, is 0.
 func ZCDP(z loss.ZCDP) (Mechanism, error) {
 	if err := cmp.Or(positive("rho", z.Rho), units.Require(z.Delta == 0, "delta", z.Delta, "0")); err != nil {
 		return Mechanism{}, err
@@ -199,7 +200,7 @@ func ZCDP(z loss.ZCDP) (Mechanism, error) {
 	return Mechanism{name: "zcdp", concentrated: z.Rho, count: 1}, nil
 }
 
-// Times returns the mechanism run count times as often. The error is a *units.RangeError unless
+// Times returns a mechanism that runs count times as often. The error is a *units.RangeError unless
 // count and its product with the previous count are from 1 to MaxCount.
 func (m Mechanism) Times(count int) (Mechanism, error) {
 	if err := integer("count", count, 1, MaxCount); err != nil {
@@ -212,10 +213,10 @@ func (m Mechanism) Times(count int) (Mechanism, error) {
 	return m, nil
 }
 
-// Count returns the number of times the mechanism runs; 0 for the zero value.
+// Count returns the number of times that the mechanism runs, or 0 for the zero value.
 func (m Mechanism) Count() int { return m.count }
 
-// checked returns the mechanism, run once, if its parameters are in range.
+// checked returns the mechanism with a count of 1, or an error if a parameter is out of range.
 func (m Mechanism) checked() (Mechanism, error) {
 	if err := m.pair.Validate(); err != nil {
 		return Mechanism{}, err
@@ -224,8 +225,8 @@ func (m Mechanism) checked() (Mechanism, error) {
 	return m, nil
 }
 
-// scaled is checked, but if the ratio of a parameter to the sensitivity is out of range, the error
-// names that ratio.
+// scaled does the same as checked. If the ratio of a parameter to the sensitivity is out of range,
+// its error names that ratio.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
 	var out *units.RangeError
@@ -256,17 +257,17 @@ func countError(v float64) error {
 	return &units.RangeError{Parameter: "count", Value: v, Range: fmt.Sprintf("an integer from 1 to %d", MaxCount)}
 }
 
-// plus returns sum + count·value, each operation rounded up. value is at least 0 and may be +Inf;
-// count is from 1 to MaxCount, which a float64 represents exactly.
+// plus returns sum + count·value, with each operation rounded up. value must be at least 0 and may
+// be +Inf. count must be from 1 to MaxCount, so that a float64 represents it exactly.
 func plus(sum, value float64, count int) float64 {
 	return rounding.SumUp(sum, rounding.ProductUp(value, float64(count)))
 }
 
-// approximate reports whether the mechanism may fail with some probability; then no Rényi
-// divergence exists.
+// approximate reports whether the mechanism may fail with some probability, and has no Rényi
+// divergence.
 func (m Mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
 
-// sample describes the sample of the data that the mechanism uses; "" for all data.
+// sample describes the kind of sample that the mechanism uses. It is "" for all data.
 func (m Mechanism) sample() string {
 	switch m.pair.(type) {
 	case pld.SubsampledGaussian, pld.Sampled:

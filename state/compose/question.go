@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Question asks for the ε at a δ, or for the δ at an ε. It is made by EpsilonAt or
-// DeltaAt; the zero value is not a question.
+// Question asks for the ε at a δ, or for the δ at an ε. EpsilonAt and DeltaAt return Questions; the
+// zero value is not a question.
 type Question struct {
-	forDelta bool // epsilon is given
+	forDelta bool // epsilon is given; otherwise delta is
 	epsilon  float64
 	delta    float64
 }
@@ -39,7 +39,7 @@ func (q Question) validate() error {
 	return budgets.CheckDelta(q.delta)
 }
 
-// with returns the question's number together with the result.
+// with returns the given number of the question together with the result.
 func (q Question) with(result float64) loss.Approx {
 	if q.forDelta {
 		return loss.Approx{Epsilon: q.epsilon, Delta: result}
@@ -47,13 +47,13 @@ func (q Question) with(result float64) loss.Approx {
 	return loss.Approx{Epsilon: result, Delta: q.delta}
 }
 
-// ErrNotApplicable matches every *NotApplicableError (errors.Is). It is an ordinary outcome: other
-// accountants may apply.
+// ErrNotApplicable matches every *NotApplicableError in errors.Is. It is an ordinary outcome, and
+// other accountants may apply.
 var ErrNotApplicable = errors.New("the accountant does not apply")
 
-// NotApplicableError is the reason why an accountant does not apply to a question about a list.
+// NotApplicableError states why an accountant does not apply to a question about a list.
 type NotApplicableError struct {
-	Reason string // for people; names mechanisms and numbers in the list
+	Reason string // for human readers; contains names of mechanisms and numbers from the list
 }
 
 func (e *NotApplicableError) Error() string { return e.Reason }

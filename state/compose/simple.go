@@ -10,16 +10,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// maxAsked bounds the number of mechanisms that byAdvanced charges one by one, some fifty times.
-const maxAsked = 100_000
+// maxCharges limits byAdvanced, which charges mechanisms one by one, about fifty times.
+const maxCharges = 100_000
 
-// priced is count mechanisms that are (ε, δ)-DP each.
+// priced represents count mechanisms, each of which is (ε, δ)-DP.
 type priced struct {
 	loss.Approx
 	count int
 }
 
-// curves holds, for mechanisms with an ε at every δ, the function from δ to ε, made only once.
+// curves holds the functions from δ to ε of a list's mechanisms, computed only once.
 type curves struct {
 	list      []Mechanism
 	epsilonAt []func(delta float64) (float64, error) // nil for a fixed (ε, δ)
@@ -43,19 +43,19 @@ func newCurves(list []Mechanism) (*curves, error) {
 				return conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: m.concentrated}, delta)
 			}
 		default:
-			one, err := pld.New(m.pair, pld.Options{MinDelta: 1e-30})
+			distribution, err := pld.New(m.pair, pld.Options{MinDelta: 1e-30})
 			if err != nil {
 				return nil, err
 			}
-			c.epsilonAt[i] = one.EpsilonAt
+			c.epsilonAt[i] = distribution.EpsilonAt
 		}
 		c.free += m.count
 	}
 	return c, nil
 }
 
-// prices returns the mechanisms' (ε, δ), with a total δ of at most delta. Mechanisms whose δ can be
-// chosen get equal shares. The error is a *NotApplicableError.
+// prices returns an (ε, δ) for each mechanism, with a total δ of at most delta. Mechanisms whose δ
+// can be chosen get equal shares. The error is a *NotApplicableError.
 func (c *curves) prices(delta float64) ([]priced, error) {
 	if c.fixed > delta {
 		return nil, notApplicable("the deltas of eps-delta mechanisms add up to %v", c.fixed)
@@ -81,7 +81,7 @@ func (c *curves) prices(delta float64) ([]priced, error) {
 	return list, nil
 }
 
-// byBasic adds ε and δ (Dwork and Roth, 2014, Theorem 3.16).
+// byBasic adds up values of ε and δ (Dwork and Roth, 2014, Theorem 3.16).
 func byBasic(list []Mechanism, q Question) (float64, error) {
 	c, err := newCurves(list)
 	if err != nil {
@@ -111,15 +111,15 @@ func byBasic(list []Mechanism, q Question) (float64, error) {
 	return least(within, budgets.MinDelta, 1-0x1p-20, "the epsilons add up to more than epsilon at every delta")
 }
 
-// byAdvanced finds the least budget with which the filter of Rogers et al. (2016,
-// Theorem 5.1) accepts all mechanisms.
+// byAdvanced finds the smallest budget with which the filter of Rogers et al. (2016, Theorem 5.1)
+// accepts all mechanisms.
 func byAdvanced(list []Mechanism, q Question) (float64, error) {
 	count := 0
 	for _, m := range list {
 		count += m.count
 	}
-	if count > maxAsked {
-		return 0, notApplicable("the filter checks mechanisms one by one, at most %d", maxAsked)
+	if count > maxCharges {
+		return 0, notApplicable("the filter checks mechanisms one by one, at most %d", maxCharges)
 	}
 	c, err := newCurves(list)
 	if err != nil {
@@ -158,8 +158,9 @@ func accepts(budget loss.Approx, list []priced) bool {
 	return true
 }
 
-// least returns, to within a relative 1e-10 from above, the least number between low and high from
-// which on a condition holds. The error is a *NotApplicableError if it does not hold at high.
+// least returns the least number between low and high for which a condition holds. The condition
+// must hold for all greater numbers. The result is above the exact number by at most a relative
+// 1e-10. If the condition does not hold at high, the error is a *NotApplicableError with that text.
 func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {
 	if !holds(high) {
 		return 0, notApplicable("%s", otherwise)
@@ -168,7 +169,7 @@ func least(holds func(float64) bool, low, high float64, otherwise string) (float
 		return low, nil
 	}
 	for high > low*(1+1e-10) {
-		// The geometric mean, which stays between the two even when rounded.
+		// The geometric mean, in a form that does not overflow.
 		middle := math.Sqrt(low) * math.Sqrt(high)
 		if middle <= low || middle >= high {
 			break

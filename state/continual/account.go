@@ -13,9 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Account keeps one user's admitted contributions to one stream of counts within the budget; see
-// the package comment. An update takes time proportional to the contributions so far, times the
-// remaining steps (Root) or the logarithm of all steps (Tree). Not safe for concurrent use.
+// Account keeps one user's admitted contributions to one stream of counts within a budget; see the
+// package comment. The time of an update is proportional to the number of contributions so far,
+// times the number of remaining steps (Root) or the logarithm of the number of all steps (Tree). An
+// Account is not safe for concurrent use.
 type Account struct {
 	matrix   Matrix
 	sigma    float64
@@ -25,10 +26,9 @@ type Account struct {
 	admitted []Contribution
 }
 
-// NewAccount returns the account of a user who has contributed nothing. For a sensitivity of 1, the
-// noise on the counts has standard deviation sigma, from 2^-20 to 2^20. The budget is μ, above 0
-// and at most 2^20 (conversion.GDPWithin computes it from an (ε, δ)). The error is a
-// *units.RangeError.
+// NewAccount returns the account of a user who has contributed nothing. sigma, from 2^-20 to 2^20,
+// is the standard deviation of the noise on the counts for a sensitivity of 1. The budget is a μ
+// above 0 and at most 2^20 (see conversion.GDPWithin). The error is a *units.RangeError.
 func NewAccount(m Matrix, sigma float64, budget loss.GDP) (*Account, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err
@@ -52,14 +52,14 @@ func checkSigma(sigma float64) error {
 	return units.Require(sigma >= 0x1p-20 && sigma <= 0x1p20, "sigma", sigma, "from 2^-20 to 2^20")
 }
 
-// Spend admits a contribution and charges it, or returns accounting.ErrExceeded if it does not fit:
-// the user must then be left out of that step. The error is a *units.RangeError for a step that
-// does not exist or is before an earlier contribution's, and for a count that brings the user above
-// MaxContributed. An error changes nothing.
+// Spend admits a contribution and charges it. If it does not fit, the error is
+// accounting.ErrExceeded, and the user must be left out of that step. The error is a
+// *units.RangeError if the step does not exist or is before the step of an earlier contribution, or
+// if the user's total would exceed MaxContributed. If there is an error, nothing has changed.
 func (a *Account) Spend(c Contribution) error {
 	switch last := len(a.admitted) - 1; {
 	case c.Step < 0 || c.Step >= a.matrix.Steps():
-		return &units.RangeError{Parameter: "step", Value: float64(c.Step), Range: "a step of the matrix, from 0"}
+		return &units.RangeError{Parameter: "step", Value: float64(c.Step), Range: "the number of a step, from 0"}
 	case last >= 0 && c.Step < a.admitted[last].Step:
 		return &units.RangeError{Parameter: "step", Value: float64(c.Step),
 			Range: "not before the step of an earlier contribution"}
@@ -78,20 +78,20 @@ func (a *Account) Spend(c Contribution) error {
 	return nil
 }
 
-// Spent returns ‖C·Δ‖/σ over everything admitted, rounded up: the user's loss through the whole
-// stream if nothing more is admitted.
+// Spent returns ‖C·Δ‖/σ over everything admitted, rounded up. This is the user's loss from the
+// entire stream if nothing more is admitted.
 func (a *Account) Spent() loss.GDP {
 	squared := rounding.SumUp(rounding.ProductUp(rounding.IntegerUp(a.spent.Hi), 0x1p64),
 		rounding.IntegerUp(a.spent.Lo))
 	return loss.GDP{Mu: rounding.QuotientUp(rounding.QuotientUp(rounding.RootUp(squared), a.sigma), a.matrix.Unit())}
 }
 
-// Admitted returns a copy of the admitted contributions, the entire state of an account: spending
-// them in the same order makes an equal account.
+// Admitted returns a copy of the admitted contributions, which are the complete state of an
+// account. Spending them in the same order gives an equal account.
 func (a *Account) Admitted() []Contribution { return slices.Clone(a.admitted) }
 
-// Price returns the μ of a user with these contributions, which are in ascending order of their
-// steps, rounded up. The error is a *units.RangeError, as from NewAccount and Spend.
+// Price returns the μ, rounded up, of a user with the given contributions, which must be in
+// ascending order of steps. The error is a *units.RangeError, as for NewAccount and Spend.
 func Price(m Matrix, sigma float64, contributions []Contribution) (loss.GDP, error) {
 	if err := checkSigma(sigma); err != nil {
 		return loss.GDP{}, err

@@ -9,17 +9,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
-// ErrOver is returned by Next after the last step.
+// ErrOver is returned by Counter.Next after the last step.
 var ErrOver = errors.New("all steps are counted")
 
-// Larger values are clamped, which never moves two inputs further apart: noise accepts integers up
-// to 2^53 (mechanisms.GaussianNoise).
+// Limits to which values are clamped, because mechanisms.GaussianNoise accepts only integers up to
+// 2^53. Clamping never increases the distance between two inputs.
 const (
-	greatestStep = 1 << 31
-	greatestRow  = 1 << 53
+	maxStepSum = 1 << 31
+	maxRowSum  = 1 << 53
 )
 
-// Counter publishes the count of a stream after every step. Not safe for concurrent use.
+// Counter publishes the count of a stream after every step. It is not safe for concurrent use.
 type Counter struct {
 	matrix    Matrix
 	sigma     float64
@@ -28,13 +28,13 @@ type Counter struct {
 	estimator estimator
 }
 
-// estimator computes the rows to publish with a step, and the estimate from them.
+// estimator computes the rows that are published with a step, and an estimate from the noisy rows.
 type estimator interface {
 	next(x int64, step int, release func(row int128.Int) (float64, error)) (float64, error)
 }
 
-// NewCounter returns a counter at zero. For a sensitivity of 1 the noise has standard deviation
-// sigma, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise).
+// NewCounter returns a counter at zero. sigma, from 2^-20 to 2^20, is the standard deviation of the
+// noise for a sensitivity of 1. noise adds Gaussian noise to an integer (mechanisms.GaussianNoise).
 // The error is a *units.RangeError, or accounting.ErrNoNoise.
 func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, error) {
 	if err := checkSigma(sigma); err != nil {
@@ -47,17 +47,17 @@ func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, erro
 }
 
 // Next adds x, the sum of this step's admitted contributions, and returns the count of all steps so
-// far with noise of variance σ²·Variance. It clamps an x beyond ±2^31, and rows beyond 2^53/Unit.
-// Tree needs memory logarithmic in the number of steps; Root needs linear memory, and linear time
-// per step. It returns ErrOver or an error from noise; after the latter the counter accepts no
-// further steps, because part of the step may have been published.
+// far, with noise of variance σ²·Variance. It clamps an x beyond ±2^31, and rows beyond 2^53/Unit.
+// With Tree, memory is logarithmic in the number of steps. With Root, memory and the time per step
+// are linear. The error is ErrOver or an error from noise. After an error from noise, the counter
+// accepts no further steps, because part of the step may have been published.
 func (c *Counter) Next(x int64) (float64, error) {
 	if c.step >= c.matrix.Steps() {
 		return 0, ErrOver
 	}
-	x = min(max(x, -greatestStep), greatestStep)
+	x = min(max(x, -maxStepSum), maxStepSum)
 	estimate, err := c.estimator.next(x, c.step, func(row int128.Int) (float64, error) {
-		return c.noise(row.Clamp(-greatestRow, greatestRow), c.sigma*c.matrix.Unit())
+		return c.noise(row.Clamp(-maxRowSum, maxRowSum), c.sigma*c.matrix.Unit())
 	})
 	if err != nil {
 		c.step = c.matrix.Steps()
@@ -67,8 +67,8 @@ func (c *Counter) Next(x int64) (float64, error) {
 	return estimate, nil
 }
 
-// nodes holds, for each level of a tree, the sum of the open node and the noisy sum of the last
-// completed left node.
+// nodes is the estimator for a Tree. For each level, it holds the sum of the open node and the
+// noisy sum of the last completed left node.
 type nodes struct {
 	open  []int128.Int
 	noisy []float64
@@ -100,7 +100,8 @@ func (n *nodes) next(x int64, step int, release func(int128.Int) (float64, error
 	return sum, nil
 }
 
-// solver keeps the inputs of Root's rows, and the noisy steps that follow from them.
+// solver is the estimator for a Root. It keeps the inputs of all rows and the noisy inputs that
+// follow from the noisy rows.
 type solver struct {
 	r     []uint64
 	x     []int64

@@ -8,34 +8,33 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxSteps is the greatest number of steps of a Matrix, and MaxContributed the greatest total of
-// one user's counts.
+// MaxSteps is the maximum number of steps of a Matrix; MaxContributed limits one user's counts.
 const (
 	MaxSteps       = 1 << 16
 	MaxContributed = 1 << 20
 )
 
-// Contribution is the amount that a user added to the count of a step.
+// Contribution is the amount that a user adds to the count of a step.
 type Contribution struct {
 	Step  int // from 0
 	Count uint32
 }
 
-// Matrix is the C of a factorisation: Tree or Root. Values are immutable and may be shared.
+// Matrix is the matrix C of a factorisation: a *Tree or a *Root. Values are immutable.
 type Matrix interface {
 	// Steps returns the number of steps.
 	Steps() int
 
-	// Unit returns the scale of the integer entries of C: noise with standard deviation σ has
-	// σ·Unit in rows.
+	// Unit returns the scale of the integer entries of C. Noise with standard deviation σ has
+	// standard deviation σ·Unit in rows.
 	Unit() float64
 
 	// Variance returns the variance of the estimate after a step, in units of σ², where σ is the
-	// noise for a sensitivity of 1. It is never NaN, and 0 for a step out of range.
+	// noise for a sensitivity of 1. It returns 0 for a step out of range.
 	Variance(step int) float64
 
-	// increase returns the growth of ‖C·Δ‖², in Unit², through next, whose step is not before any
-	// earlier contribution's.
+	// increase returns the increase of ‖C·Δ‖², in Unit², that next causes. The step of next must
+	// not be before the step of an earlier contribution.
 	increase(earlier []Contribution, next Contribution) int128.Uint
 
 	estimator() estimator
@@ -45,23 +44,22 @@ func checkSteps(steps int) error {
 	return units.Require(steps >= 1 && steps <= MaxSteps, "steps", float64(steps), "an integer from 1 to 2^16")
 }
 
-// grown returns sum + (y + a)² − y², for a row y that becomes y + a. The difference is below 2^83:
-// a and y are below 2^41.
+// grown returns sum + (y + a)² − y², for a row y that becomes y + a. The difference is below 2^83
+// because a and y are below 2^41.
 func grown(sum int128.Uint, y, a uint64) int128.Uint {
 	sum, _ = sum.Add(int128.Mul(a, 2*y+a))
 	return sum
 }
 
 // Tree is binary tree aggregation: C has one row for every left node of a binary tree over the
-// steps, with ones at the steps below it. A right node is completed together with its parent, which
-// every estimate uses instead, so right nodes are neither published nor paid for. A single
-// contribution costs as many rows as there are left nodes above its step that are ever completed:
-// up to 1 + log₂ of the number of steps for the first, and about half of that on average. An
-// estimate adds up one noisy node for every 1 in the binary form of step + 1.
+// steps, with ones at the steps below the node. Right nodes are neither published nor paid for: a
+// right node is completed together with its parent, and every estimate uses the parent instead. A
+// single contribution pays for the left nodes above its step that are ever completed. There are up
+// to 1 + log₂ of the number of steps for the first step, and about half as many on average. An
+// estimate is the sum of one noisy node for every 1 in the binary form of step + 1.
 type Tree struct{ steps int }
 
-// NewTree returns the tree over the given number of steps, 1 to MaxSteps; the error is a
-// *units.RangeError.
+// NewTree returns the tree over 1 to MaxSteps steps. The error is a *units.RangeError.
 func NewTree(steps int) (*Tree, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err
@@ -83,7 +81,7 @@ func (t *Tree) Variance(step int) float64 {
 	return float64(bits.OnesCount(uint(step) + 1))
 }
 
-// left reports whether the node above the step on this level is a left child, or the root.
+// left reports whether the node above a step on a level is a left child, or the root.
 func left(step, level int) bool { return step>>level&1 == 0 }
 
 func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
@@ -107,18 +105,17 @@ func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
 // rootBits is the scale of the entries of Root.
 const rootBits = 20
 
-// Root is the square root of the matrix of prefix sums: C is lower triangular with r_k on its k-th
-// diagonal, r_0 = 1 and r_k = r_{k−1}·(2k − 1)/(2k), rounded to multiples of 2^-20, and B is chosen
+// Root is the square root of the matrix of prefix sums. C is lower triangular with r_k on its k-th
+// diagonal, r_0 = 1 and r_k = r_{k−1}·(2k − 1)/(2k), rounded to multiples of 2^-20. B is chosen
 // such that B·C computes prefix sums. A contribution to the first of T steps costs Σ_{k<T} r_k²,
-// about 1 + ln(T)/π, and the variance of an estimate is the same sum up to its step: both are
-// within a constant of the optimum over all factorisations (Fichtenberger, Henzinger and Upadhyay,
-// 2023, Theorem 1).
+// which is about 1 + ln(T)/π, and the variance of an estimate is the same sum up to its step. Both
+// are within a constant of the optimum over all factorisations (Fichtenberger, Henzinger and
+// Upadhyay, 2023, Theorem 1).
 type Root struct {
 	r []uint64
 }
 
-// NewRoot returns the root for the given number of steps, 1 to MaxSteps; the error is a
-// *units.RangeError.
+// NewRoot returns the root for 1 to MaxSteps steps. The error is a *units.RangeError.
 func NewRoot(steps int) (*Root, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// minRho and maxRho bound the ρ that package budgets converts.
+// minRho and maxRho are the limits of the ρ that package budgets converts.
 const (
 	minRho = budgets.MinMu * budgets.MinMu / 2
 	maxRho = budgets.MaxMu * budgets.MaxMu / 2
@@ -18,9 +18,7 @@ func checkEpsilon(epsilon float64) error {
 		"at least 0 and at most 1e6")
 }
 
-// positive returns ε, or the least positive float64 for 0, because package budgets converts only
-// positive ε. For the upper bound δ(ε) computed there, δ(0) − δ(5e-324) ≤ 5e-324·max(1, α−1) is
-// below a relative 2^-900 for every convertible μ, while the bound is a relative 2^-140 too high.
-func positive(epsilon float64) float64 {
-	return max(epsilon, math.SmallestNonzeroFloat64)
-}
+// positive returns ε or, for 0, the least positive float64, because package budgets converts only
+// positive ε. The result is still an upper bound: δ(0) − δ(5e-324) ≤ 5e-324·max(1, α−1) is below a
+// relative 2^-900 for every convertible μ, and package budgets adds a relative 2^-140.
+func positive(epsilon float64) float64 { return max(epsilon, math.SmallestNonzeroFloat64) }

@@ -1,6 +1,6 @@
-// Package conversion converts one kind of privacy guarantee into another: (ε, δ),
-// Rényi differential privacy at one or many orders, zero-concentrated differential
-// privacy and its δ-approximate form, and Gaussian differential privacy.
+// Package conversion converts between kinds of privacy guarantees: (ε, δ), Rényi differential
+// privacy at one or many orders, zero-concentrated differential privacy and its δ-approximate form,
+// and Gaussian differential privacy.
 //
 // # Which conversions there are, and how tight they are
 //
@@ -11,32 +11,30 @@
 //	           at the best order
 //	GDP        best                      best          best               -
 //
-// An ε of bounded range, which the exponential mechanism has, has the best conversions to zCDP, RDP
-// and GDP.
+// ε-bounded range, which the exponential mechanism has, can also be converted: the conversions to
+// zCDP, RDP and GDP are best.
 //
-// "Best" is the optimum: nothing smaller holds for every mechanism with the first guarantee. "None"
-// has three reasons: finitely many Rényi orders do not bound all others, so they imply neither zCDP
-// nor GDP; a δ > 0 at every ε excludes RDP and GDP; and the best GDP or (ε, δ) that ρ-zCDP implies
-// is not known. For an event that is certain no Gaussian is enough: such conversions return errors.
+// "Best" is the optimum: nothing smaller holds for every mechanism with the first guarantee. Some
+// conversions do not exist. Finitely many Rényi orders do not bound all other orders, so they imply
+// neither zCDP nor GDP. An (ε, δ) with δ > 0 implies neither RDP nor GDP. The best GDP or (ε, δ)
+// that ρ-zCDP implies is not known.
 //
-// Conversions of a μ or a ρ to (ε, δ) call package budgets, so budgets and reports cannot disagree.
+// Conversions of μ or ρ to (ε, δ) call package budgets, so budgets and reports agree.
 //
 // # Guarantees
 //
 //   - A result is never better than the truth: ε, δ, ρ, μ and divergences are rounded up, and the μ
-//     that fits into a budget is rounded down. The computation uses 384 bits with margins above its
-//     error, and is tight to a few units in the last place of a float64, unless a function's
-//     comment says otherwise.
-//   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, whichever
-//     tail they are in.
-//   - A number out of range is a *units.RangeError that names it. No function returns NaN or
-//     panics. A result of +Inf, where documented, promises nothing.
+//     that fits into a budget is rounded down. Computations use 384 bits, with margins that exceed
+//     their errors. Results are tight to a few units in the last place of a float64, unless a
+//     function's comment states otherwise.
+//   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, even far in a tail.
+//   - A number out of range gives a *units.RangeError that names the parameter. No function returns
+//     NaN or panics. Some functions may return +Inf, which promises nothing; their comments say so.
 //
 // # Limits
 //
-// The package does not compose: sums of losses belong to package accounting, whose arithmetic is
-// exact, and distributions of losses to package pld. It takes guarantees as given: the caller
-// vouches for them.
+// The package does not compose: package accounting adds up losses exactly, and package pld composes
+// distributions of losses. It does not check whether the caller's guarantees are true.
 //
 // # Concurrency
 //

@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up: the exact inverse
-// of GDPToDelta's curve. 0 ≤ μ ≤ budgets.MaxMu, where a positive μ below budgets.MinMu counts as
-// MinMu; budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError.
+// GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up. It is the exact
+// inverse of the curve of GDPToDelta. A positive μ below budgets.MinMu counts as MinMu. The error
+// is a *units.RangeError unless 0 ≤ μ ≤ budgets.MaxMu and budgets.MinDelta ≤ δ < 1.
 func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(g.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
@@ -25,9 +25,9 @@ func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 }
 
 // GDPToDelta returns the least δ for which μ-GDP is (ε, δ)-DP, rounded up: Φ(−ε/μ + μ/2) −
-// e^ε·Φ(−ε/μ − μ/2), exact for Gaussian noise (Dong, Roth and Su, 2022, Corollary 2.13; Koskela,
-// Tobaben and Honkela, Corollary C.2). 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, where
-// a positive μ below budgets.MinMu counts as MinMu. The error is a *units.RangeError.
+// e^ε·Φ(−ε/μ − μ/2), which is exact for Gaussian noise (Dong, Roth and Su, 2022, Corollary 2.13;
+// Koskela, Tobaben and Honkela, Corollary C.2). A positive μ below budgets.MinMu counts as MinMu.
+// The error is a *units.RangeError unless 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu.
 func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	if err := cmp.Or(g.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err
@@ -47,10 +47,10 @@ func GDPWithin(budget loss.Approx) (loss.GDP, error) {
 	return loss.GDP{Mu: c.Mu}, err
 }
 
-// GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, the ρ of the Gaussian
-// pair; every μ-GDP pair is a post-processing of that one (Dong, Roth and Su, 2022, Corollary B.6;
-// Bun and Steinke, 2016, Proposition 1.6). The error is a *units.RangeError, including for a ρ that
-// does not fit a float64.
+// GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up. It is μ²/2, the ρ of the
+// Gaussian pair, because every μ-GDP pair is a post-processing of that pair (Dong, Roth and Su,
+// 2022, Corollary B.6; Bun and Steinke, 2016, Proposition 1.6). The error is a *units.RangeError,
+// also if ρ does not fit into a float64.
 func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.ZCDP{}, err
@@ -63,9 +63,9 @@ func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	return z, nil
 }
 
-// GDPToRDP returns the least Rényi divergences of μ-GDP at the given orders, α·μ²/2 each, rounded
-// up; +Inf if that does not fit a float64. The orders are above 1, finite and ascending. The error
-// is a *units.RangeError.
+// GDPToRDP returns the least Rényi divergences α·μ²/2 of μ-GDP at the given orders, rounded up; one
+// that does not fit into a float64 becomes +Inf. The orders must be above 1, finite and ascending.
+// The error is a *units.RangeError.
 func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func linearRDP(rho *big.Float, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// curve checks the orders and returns the Rényi curve of divergence.
+// curve checks the orders and returns the Rényi curve that divergence computes.
 func curve(orders []float64, divergence func(alpha float64) float64) (loss.RDP, error) {
 	r := make(loss.RDP, len(orders))
 	for i, alpha := range orders {

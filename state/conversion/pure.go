@@ -7,17 +7,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// smallEpsilon is the ε below which the exact divergence of randomised response would lose its
-// digits; below it, the lesser of α·ρ and ε is returned.
+// smallEpsilon is the ε below which the computed divergence of randomised response would have no
+// correct digits. Below it, the lesser of α·ρ and ε is returned.
 const smallEpsilon = 0x1p-60
 
 // PureToZCDP returns the least ρ for which ε-DP is ρ-zCDP, rounded up: ε·tanh(ε/2).
 //
 // Every ε-DP pair is a post-processing of randomised response (Kairouz, Oh and Viswanath, 2015,
 // Theorem 3.3), whose Rényi divergence is D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln
-// cosh(ε√u) is concave in u and α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤
-// α·ε·tanh(ε/2), with equality for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4)
-// is an upper bound on it.
+// cosh(ε√u) is concave in u and α(α−1) = (α−½)² − ¼, the tangent at u = ¼ gives D_α ≤
+// α·ε·tanh(ε/2), with equality for α → 1. ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is greater.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToZCDP(epsilon float64) (loss.ZCDP, error) {
@@ -36,13 +35,13 @@ func pureRho(epsilon float64) *big.Float {
 	return rho.Add(rho, bigmath.Margin(rho))
 }
 
-// PureToRDP returns the least Rényi divergences that ε-DP implies at the given orders, those of
-// randomised response, rounded up:
+// PureToRDP returns the least Rényi divergences that ε-DP implies at the given orders, rounded up.
+// They are the divergences of randomised response,
 //
 //	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)
 //
-// (Mironov, 2017, Proposition 5). 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1, finite and
-// ascending. The error is a *units.RangeError.
+// (Mironov, 2017, Proposition 5). The orders must be above 1, finite and ascending. The error is a
+// *units.RangeError, also unless 0 ≤ ε ≤ budgets.MaxEpsilon.
 func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return nil, err
@@ -57,11 +56,11 @@ func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	})
 }
 
-// responseDivergence returns an upper bound on ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1), the
-// divergence of order α of randomised response. After cancellation at least α·ε/4 is left, and a
-// margin of 2^-140·ε is added.
+// responseDivergence returns an upper bound on the divergence of order α of randomised response, ε
+// − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1). This difference is at least α·ε/4, and a margin of
+// 2^-140·ε covers the rounding errors.
 func responseDivergence(epsilon, alpha float64) *big.Float {
-	// For x ≥ faded, e^-x is below 2^-1400; the cap enlarges the bound.
+	// For x ≥ faded, e^-x is below 2^-1400. Reducing x to faded increases the bound.
 	const faded = 1000
 	e, t := bigmath.New(epsilon), bigmath.New(alpha)
 	t.Sub(t, bigmath.New(1))
@@ -80,10 +79,10 @@ func responseDivergence(epsilon, alpha float64) *big.Float {
 	return sum.Add(sum, bigmath.Margin(e))
 }
 
-// ApproxToZCDP returns δ-approximate ρ-zCDP with the ρ of PureToZCDP: an (ε, δ)-DP pair is a
-// post-processing of randomised response that fails openly with probability δ (Kairouz, Oh and
-// Viswanath, 2015, Theorem 3.4). 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ δ < 1; the error is a
-// *units.RangeError.
+// ApproxToZCDP returns δ-approximate ρ-zCDP with the ρ of PureToZCDP. It is valid because an (ε,
+// δ)-DP pair is a post-processing of randomised response that openly fails with probability δ
+// (Kairouz, Oh and Viswanath, 2015, Theorem 3.4). The error is a *units.RangeError unless 0 ≤ ε ≤
+// budgets.MaxEpsilon and 0 ≤ δ < 1.
 func ApproxToZCDP(a loss.Approx) (loss.ZCDP, error) {
 	if err := a.Validate(); err != nil {
 		return loss.ZCDP{}, err
@@ -100,10 +99,10 @@ func least(x, y *big.Float) *big.Float {
 	return y
 }
 
-// PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up: 2·Φ⁻¹(e^ε/(1 + e^ε)), at which
-// the Gaussian trade-off curve passes through the corner of the curve of randomised response (Dong,
-// Roth and Su, 2022). For δ > 0 there is no μ. 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a
-// *units.RangeError.
+// PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up. It is 2·Φ⁻¹(e^ε/(1 + e^ε)):
+// with this μ, the Gaussian trade-off curve passes through the corner of the curve of randomised
+// response (Dong, Roth and Su, 2022). For δ > 0 there is no such μ. The error is a
+// *units.RangeError unless 0 ≤ ε ≤ budgets.MaxEpsilon.
 func PureToGDP(epsilon float64) (loss.GDP, error) {
 	if err := checkEpsilon(epsilon); err != nil || epsilon == 0 {
 		return loss.GDP{}, err

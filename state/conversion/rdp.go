@@ -10,23 +10,23 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// maxOrder caps the order in formulas. A Rényi divergence never decreases with the order, so a
-// bound at a greater order also holds at the cap.
+// maxOrder replaces greater orders in formulas. A Rényi divergence never decreases with the order,
+// so a bound at a greater order also holds at maxOrder.
 const maxOrder = 0x1p64
 
-// RDPToEpsilon returns the least ε ≥ 0 at which one of a Rényi curve's orders shows (ε, δ)-DP,
-// rounded up: the least of
+// RDPToEpsilon returns the least ε ≥ 0 at which one of a Rényi curve's orders implies (ε, δ)-DP,
+// rounded up. It is the least of
 //
 //	γ + ln((α−1)/α) − (ln δ + ln α)/(α−1)
 //
 // (Canonne, Kamath and Steinke, 2020, Proposition 12; Lemma C.4 in Koskela, Tobaben and Honkela),
-// with γ the divergence of order α. It is +Inf, which promises nothing, if every divergence is.
-// budgets.MinDelta ≤ δ < 1; the error is a *units.RangeError.
+// where γ is the divergence of order α. It is +Inf, which promises nothing, if every divergence is
+// +Inf. The error is a *units.RangeError, also unless budgets.MinDelta ≤ δ < 1.
 func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(r.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
 	}
-	if equalLaws(r) {
+	if equalDistributions(r) {
 		return 0, nil
 	}
 	logDelta := math.Log(delta)
@@ -44,8 +44,8 @@ func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
 }
 
 // epsilonAtOrder returns the ε for one order, at least 0. The errors of the terms are below 2^-180
-// times their sizes. A margin of 2^-140 times all sizes plus 2^-140/(α−1) is added, so that the
-// error in δ at the result is less than the margin in the result covers.
+// times their sizes. The result includes a margin of 2^-140 times all sizes plus 2^-140/(α−1),
+// which also covers the error with which δ at this ε is computed.
 func epsilonAtOrder(o loss.Order, logDelta *big.Float) float64 {
 	alpha := bigmath.New(min(o.Alpha, maxOrder))
 	t := bigmath.Zero().Sub(alpha, bigmath.New(1))
@@ -68,14 +68,14 @@ func epsilonAtOrder(o loss.Order, logDelta *big.Float) float64 {
 	return max(bigmath.RoundUp(sum), 0)
 }
 
-// RDPToDelta returns the least δ for which one of a Rényi curve's orders shows (ε, δ)-DP, rounded
-// up: the least of e^((α−1)(γ−ε))/α·(1−1/α)^(α−1), at most 1 (sources as for RDPToEpsilon). 0 ≤ ε ≤
-// budgets.MaxEpsilon; the error is a *units.RangeError.
+// RDPToDelta returns the least δ for which one of a Rényi curve's orders implies (ε, δ)-DP, rounded
+// up. It is the least of 1 and e^((α−1)(γ−ε))/α·(1−1/α)^(α−1) (sources as for RDPToEpsilon). The
+// error is a *units.RangeError, also unless 0 ≤ ε ≤ budgets.MaxEpsilon.
 func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
 	if err := cmp.Or(r.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err
 	}
-	if equalLaws(r) {
+	if equalDistributions(r) {
 		return 0, nil
 	}
 	candidates := bestOrders(r, func(t, gamma float64) (value, scale float64) {
@@ -92,8 +92,8 @@ func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
 	return best, nil
 }
 
-// equalLaws reports whether some divergence is 0, which means that the two laws are equal.
-func equalLaws(r loss.RDP) bool {
+// equalDistributions reports whether a divergence is 0, in which case both distributions are equal.
+func equalDistributions(r loss.RDP) bool {
 	for _, o := range r {
 		if o.Epsilon == 0 {
 			return true
@@ -102,9 +102,9 @@ func equalLaws(r loss.RDP) bool {
 	return false
 }
 
-// bestOrders returns the orders at which a function of α − 1 and the divergence may be least,
-// judged by its float64 values and the sizes of their terms. Every order is valid: omitted orders
-// cost tightness, never validity.
+// bestOrders returns the orders at which bound, a function of α − 1 and the divergence, may be
+// least. It uses float64 values and the sizes of their terms, which bound the errors. Every order
+// gives a valid result, so omitting an order affects only tightness.
 func bestOrders(r loss.RDP, bound func(t, gamma float64) (value, scale float64)) loss.RDP {
 	const accuracy = 1e-12
 	lows, least := make([]float64, len(r)), math.Inf(1)

@@ -9,18 +9,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// GaussianWithoutReplacementToRDP returns Rényi divergences of Gaussian noise of standard deviation
-// sigma on a sample of fixed size without replacement, which contains a fraction sampling = m/n of
-// n individuals, rounded up. Neighbouring inputs differ by the replacement of one individual, which
-// changes the value of a sample by at most 1. At an integer order α, with ε(j) = j/(2σ²) the
-// divergence without sampling, it is the lesser of ε(α) and
+// GaussianWithoutReplacementToRDP returns Rényi divergences, rounded up, of Gaussian noise with
+// standard deviation sigma on a sample of fixed size without replacement. The sample contains a
+// fraction sampling = m/n of n individuals. Neighbouring inputs differ by the replacement of one
+// individual, which changes the value of a sample by at most 1. With ε(j) = j/(2σ²), the divergence
+// without sampling, the result at an integer order α is the lesser of ε(α) and
 //
 //	ln(1 + q²·C(α,2)·min(4(e^ε(2) − 1), 2e^ε(2)) + Σ_(j=3..α) 2·q^j·C(α,j)·e^((j−1)·ε(j))) / (α−1)
 //
-// (Wang, Balle and Kasiviswanathan, 2019, Theorem 9, with ε(∞) = ∞); any other order is given the
-// divergence of the next integer, and an order above 512 the divergence without sampling. 2^-20 ≤
-// sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and ascending. The error is a
-// *units.RangeError.
+// (Wang, Balle and Kasiviswanathan, 2019, Theorem 9, with ε(∞) = ∞). The result at any other order
+// is that of the next integer; above order 512, it is the divergence without sampling. The orders
+// must be above 1, finite and ascending. The error is a *units.RangeError, also unless 2^-20 ≤
+// sigma ≤ 2^60 and 0 < sampling ≤ 1.
 func GaussianWithoutReplacementToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
 	if err := checkSampled(sigma, sampling); err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func GaussianWithoutReplacementToRDP(sigma, sampling float64, orders []float64) 
 	return whole, nil
 }
 
-// replacedDivergence returns the divergence at an integer order. Terms are added as logarithms,
-// each with a margin for its error: 2^-45 of the size of its parts and of α.
+// replacedDivergence returns the divergence at an integer order. The logarithm of each term
+// includes a margin for its error: 2^-45 times the sizes of its parts and α.
 func replacedDivergence(sigma, sampling float64, alpha int) float64 {
 	slope := 1 / (2 * sigma * sigma)
 	logs := make([]float64, 0, alpha)
@@ -66,8 +66,8 @@ func replacedDivergence(sigma, sampling float64, alpha int) float64 {
 
 // SampledPure returns the least ε' for which every ε-DP mechanism on a Poisson sample is ε'-DP,
 // rounded up: ln(1 + q·(e^ε − 1)) (Balle, Barthe and Gaboardi, 2018, Theorem 8). Every individual
-// is in the sample with probability sampling, above 0 and at most 1, and neighbouring inputs differ
-// by one added or removed individual. 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
+// is in the sample with probability q = sampling, and neighbours differ by one added or removed
+// individual. The error is a *units.RangeError unless 0 < q ≤ 1 and 0 ≤ ε ≤ budgets.MaxEpsilon.
 func SampledPure(epsilon, sampling float64) (float64, error) {
 	if err := cmp.Or(checkEpsilon(epsilon), checkSampling(sampling)); err != nil {
 		return 0, err

@@ -8,28 +8,28 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// MaxSampledOrder is the greatest order at which SampledGaussianToRDP gives a bound. It is high
-// enough for losses of 0.01, whose best orders are a few thousand.
+// MaxSampledOrder is the greatest order at which SampledGaussianToRDP returns a finite bound. It is
+// high enough for losses of 0.01, for which the best orders are a few thousand.
 const MaxSampledOrder = 1 << 14
 
-// exactSampledOrder is the greatest order whose sum is computed in bigmath.
+// exactSampledOrder is the greatest order for which the sum is computed with package bigmath.
 const exactSampledOrder = 512
 
-// SampledGaussianToRDP returns Rényi divergences of Gaussian noise of standard deviation sigma, for
-// sensitivity 1, on a Poisson sample that includes each individual with probability sampling, in
-// both directions, rounded up. At an integer order α it is
+// SampledGaussianToRDP returns Rényi divergences, in both directions and rounded up, of Gaussian
+// noise with standard deviation sigma for sensitivity 1 on a Poisson sample. The sample includes
+// each individual with probability sampling. At an integer order α, the divergence is
 //
 //	ln Σ_k C(α,k)·(1−q)^(α−k)·q^k·e^(k(k−1)/(2σ²)) / (α−1)
 //
-// (Mironov, Talwar and Zhang, 2019, Section 3.3 with Corollary 7); any other order is given the
-// divergence of the next integer, which is no less, and an order above MaxSampledOrder is given
-// +Inf. Above order 512 a relative 1e-6 is added. 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the
-// orders are above 1, finite and ascending. The error is a *units.RangeError.
+// (Mironov, Talwar and Zhang, 2019, Section 3.3 with Corollary 7). The result at any other order is
+// that of the next integer, which is an upper bound, and +Inf above MaxSampledOrder. Above order
+// 512, a relative 1e-6 is added. The orders must be above 1, finite and ascending. The error is a
+// *units.RangeError, also unless 2^-20 ≤ sigma ≤ 2^60 and 0 < sampling ≤ 1.
 func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
 	if err := checkSampled(sigma, sampling); err != nil {
 		return nil, err
 	}
-	order, bound := 0, math.Inf(1) // orders ascend, so one integer serves all orders up to it
+	order, bound := 0, math.Inf(1) // orders ascend, so all orders up to an integer come together
 	return curve(orders, func(alpha float64) float64 {
 		if alpha > MaxSampledOrder {
 			return math.Inf(1)
@@ -41,13 +41,14 @@ func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, 
 	})
 }
 
-// highDivergence returns the divergence at an integer order by logarithms in float64, which is
-// hundreds of times faster. As the terms without their exponentials add up to 1, it is
+// highDivergence returns the divergence at an integer order, computed with float64 logarithms,
+// which is hundreds of times faster. As the terms without their exponentials add up to 1, it is
 //
 //	ln(1 + Σ_(k=2..α) C(α,k)·(1−q)^(α−k)·q^k·(e^(k(k−1)/(2σ²)) − 1)) / (α−1).
 //
-// The parts of a logarithm have errors of at most 2^-45 of their sizes, and the logarithm of the
-// binomial coefficient has half a unit in the last place of α for each of its k additions.
+// The parts of a term's logarithm have errors of at most 2^-45 times their sizes. The logarithm of
+// the binomial coefficient has, in addition, an error of half a unit in the last place of α for
+// each of its k additions.
 func highDivergence(sigma, sampling float64, alpha int) float64 {
 	slope := 1 / (2 * sigma * sigma)
 	logs := make([]float64, 0, alpha)
@@ -70,26 +71,26 @@ func divergenceOfLogs(logs []float64, alpha int) float64 {
 		sum += math.Exp(log - greatest)
 	}
 	// total is the logarithm of the sum that is added to 1. It is kept large enough for e^total to
-	// be a normal number: a divergence of 0 would mean that the two distributions are the same.
+	// be a normal number, because a divergence of 0 would mean that both distributions are equal.
 	total := max(greatest+math.Log(sum)+float64(len(logs)/exactSampledOrder)*0x1p-40, -700)
-	// An error in total is at most as large in the result and, if the result is small, at most as
-	// large relative to it.
+	// An error in total causes at most the same absolute error in the result and, if the result is
+	// small, at most the same relative error.
 	if total > 0 {
 		return (total + math.Log1p(math.Exp(-total))) * (1 + 0x1p-40) / float64(alpha-1)
 	}
 	return math.Log1p(math.Exp(total)) * (1 + (1-total)*0x1p-40) / float64(alpha-1)
 }
 
-// greatestSlope is the 1/σ² beyond which the terms below k = α add nothing: each is below
-// 2^1084·e^-greatestSlope times the one above it.
-const greatestSlope = 1 << 15
+// maxSlope is the 1/σ² above which the terms for k < α are negligible: each is below
+// 2^1084·e^-maxSlope times the term for k + 1.
+const maxSlope = 1 << 15
 
 // sampledDivergence returns the divergence at an integer order. The sum starts from its last term,
-// in units of that term's e^(k(k−1)/(2σ²)), so that no number leaves the range of bigmath.Exp
-// however small σ is: the remaining factor is between q^α and 1. All terms are positive, and each
-// has a relative error below 2^-150: e^(−1/σ²) has one below 2^-180 and is raised to a power below
-// 2^18. In the ratios of the other terms, a 1/σ² above greatestSlope counts as greatestSlope, which
-// enlarges them.
+// k = α, and is in units of that term's e^(k(k−1)/(2σ²)). So no number leaves the range of
+// bigmath.Exp, even for small σ: the remaining factor is between q^α and 1. All terms are positive,
+// and each has a relative error below 2^-150, because e^(−1/σ²) has a relative error below 2^-180
+// and is raised to a power below 2^18. In the ratios of the other terms, a 1/σ² above maxSlope
+// counts as maxSlope, which increases the terms.
 func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 	t := bigmath.New(float64(alpha - 1))
 	inverse := bigmath.Zero().Quo(bigmath.New(1), bigmath.Square(sigma)) // 1/σ²
@@ -102,7 +103,7 @@ func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 	}
 	rest := bigmath.Zero().Sub(bigmath.New(1), bigmath.New(sampling))
 	odds := bigmath.Zero().Quo(rest, bigmath.New(sampling))
-	slope := least(inverse, bigmath.New(greatestSlope))
+	slope := least(inverse, bigmath.New(maxSlope))
 	step := bigmath.Exp(slope)
 	shrink := bigmath.Exp(bigmath.Zero().Neg(bigmath.Zero().Mul(slope, t))) // e^(−(k−1)/σ²)
 	term := bigmath.Power(bigmath.New(sampling), alpha)                     // q^α
@@ -113,8 +114,7 @@ func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 		term.Quo(term, bigmath.New(float64(alpha-k+1)))
 		term.Mul(term, shrink) // k(k−1)/2 − (k−1)(k−2)/2 = k−1
 		shrink.Mul(shrink, step)
-		// Adding numbers far apart takes as many bits as they are apart; the margin covers the
-		// omitted terms.
+		// Adding a much smaller term would take many bits. The margin below covers such terms.
 		if term.MantExp(nil) > sum.MantExp(nil)-bigmath.Bits {
 			sum.Add(sum, term)
 		}
@@ -124,7 +124,7 @@ func sampledDivergence(sigma, sampling float64, alpha int) float64 {
 	if log.Sign() < 0 {
 		log = bigmath.Zero()
 	}
-	// The margin covers the error of a logarithm of this size, and of a sum as large as whole.
+	// The margin covers the errors of log and of whole.
 	log.Add(log, bigmath.Margin(bigmath.Zero().Add(log, bigmath.New(1))))
 	return bigmath.RoundUp(log.Quo(log, t))
 }

@@ -11,23 +11,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded up: the ε
-// of ρ-zCDP at (δ − δ₀)/(1 − δ₀), by the best Rényi order (package state, Lemma C.4).
+// ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded up. It is
+// the ε of ρ-zCDP at (δ − δ₀)/(1 − δ₀), by the best Rényi order (Koskela et al., Lemma C.4).
 //
-// The two parts combine because the events E and E' of the definition may be thinned by an
-// independent coin until both have probability 1 − δ₀, which leaves the conditional laws unchanged.
-// Then
+// Proof. The events E and E' of the definition may be reduced by an independent coin until both
+// have probability 1 − δ₀, which does not change the conditional distributions. Then
 //
 //	P(S) ≤ (1−δ₀)·(e^ε·Q(S|E') + δ_ρ(ε)) + δ₀ ≤ e^ε·Q(S) + δ₀ + (1−δ₀)·δ_ρ(ε),
 //
 // with equality possible outside E.
 //
-// The optimum over everything that is ρ-zCDP is not known; this is the best that a single order can
-// give by that lemma.
+// The optimum over all ρ-zCDP mechanisms is not known. The result is the best that a single order
+// gives by that lemma.
 //
-// 0 ≤ ρ ≤ budgets.MaxMu²/2, where a positive ρ below budgets.MinMu²/2 counts as that;
-// budgets.MinDelta ≤ δ < 1, and either (δ − δ₀)/(1 − δ₀) is at least budgets.MinDelta, or ρ = 0 and
-// δ ≥ δ₀. The error is a *units.RangeError.
+// A positive ρ below budgets.MinMu²/2 counts as budgets.MinMu²/2. The error is a *units.RangeError
+// unless 0 ≤ ρ ≤ budgets.MaxMu²/2, budgets.MinDelta ≤ δ < 1, and either (δ − δ₀)/(1 − δ₀) is at
+// least budgets.MinDelta, or ρ = 0 and δ ≥ δ₀.
 func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(checkZCDP(z), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
@@ -47,17 +46,17 @@ func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error
 	return c.Epsilon, err
 }
 
-// remainder returns (δ − δ₀)/(1 − δ₀) rounded down, the δ that is left after the failure of
-// probability δ₀ is set aside.
+// remainder returns (δ − δ₀)/(1 − δ₀), rounded down. This is the δ that remains if the mechanism
+// fails with probability δ₀.
 func remainder(delta, failed float64) float64 {
 	numerator := bigmath.Down().Sub(bigmath.New(delta), bigmath.New(failed))
 	denominator := bigmath.Up().Sub(bigmath.New(1), bigmath.New(failed))
 	return bigmath.RoundDown(bigmath.Down().Quo(numerator, denominator))
 }
 
-// ApproxZCDPToDelta returns a δ for which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded up: δ₀ + (1 −
-// δ₀)·δ_ρ(ε), see ApproxZCDPToEpsilon. The range of ρ is the same as there; 0 ≤ ε ≤
-// budgets.MaxEpsilon. The error is a *units.RangeError.
+// ApproxZCDPToDelta returns a δ for which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded up. It is δ₀
+// + (1 − δ₀)·δ_ρ(ε) (see ApproxZCDPToEpsilon). The error is a *units.RangeError unless ρ is in the
+// range of ApproxZCDPToEpsilon and 0 ≤ ε ≤ budgets.MaxEpsilon.
 func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) {
 	if err := cmp.Or(checkZCDP(z), checkEpsilon(epsilon)); err != nil {
 		return 0, err
@@ -78,10 +77,10 @@ func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) 
 	return min(bigmath.RoundUp(sum), 1), nil
 }
 
-// ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the given orders, ρ·α each, rounded up; +Inf
-// if that does not fit a float64. The δ of z must be 0: approximate zCDP bounds only the divergence
-// of conditional laws, and implies no RDP. The orders are above 1, finite and ascending. The error
-// is a *units.RangeError.
+// ZCDPToRDP returns the Rényi divergences ρ·α of ρ-zCDP at the given orders, rounded up; one that
+// does not fit into a float64 becomes +Inf. The δ of z must be 0: approximate zCDP bounds only the
+// divergence of conditional distributions, and implies no RDP. The orders must be above 1, finite
+// and ascending. The error is a *units.RangeError.
 func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {
 	if err := z.Validate(); err != nil {
 		return nil, err

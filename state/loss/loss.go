@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Approx is (ε, δ)-differential privacy (Dwork et al., 2006): every event is at most e^ε times as
-// likely, plus δ, with an individual as without, and vice versa. Delta 0 is pure ε-differential
-// privacy.
+// Approx is (ε, δ)-differential privacy (Dwork et al., 2006): the probability of every event with
+// an individual is at most e^ε times the probability without the individual, plus δ, and vice
+// versa. With Delta 0 it is pure ε-differential privacy.
 type Approx struct {
 	Epsilon float64 // at least 0, finite
 	Delta   float64 // at least 0, below 1
@@ -25,8 +25,8 @@ func (a Approx) Validate() error {
 	return cmp.Or(atLeastZero("epsilon", a.Epsilon), probability("delta", a.Delta))
 }
 
-// Split returns the greatest loss that fits k times into a, by basic composition: ε/k and δ/k,
-// rounded down. k is at least 1; the error is a *units.RangeError.
+// Split returns the greatest loss that fits k times into a by basic composition: ε/k and δ/k,
+// rounded down. k must be at least 1. The error is a *units.RangeError.
 func (a Approx) Split(k int) (Approx, error) {
 	if err := errors.Join(a.Validate(), atLeastOne(k)); err != nil {
 		return Approx{}, err
@@ -37,7 +37,7 @@ func (a Approx) Split(k int) (Approx, error) {
 
 // ZCDP is δ-approximate ρ-zero-concentrated differential privacy (Bun and Steinke, 2016, Definition
 // 8.1): except on an event of probability δ on either side, the Rényi divergence of every order α >
-// 1 is at most ρ·α. Delta 0 is plain ρ-zCDP.
+// 1 is at most ρ·α. With Delta 0 it is plain ρ-zCDP.
 type ZCDP struct {
 	Rho   float64 // at least 0, finite
 	Delta float64 // at least 0, below 1
@@ -48,8 +48,8 @@ func (z ZCDP) Validate() error {
 	return cmp.Or(atLeastZero("rho", z.Rho), probability("delta", z.Delta))
 }
 
-// Split returns the greatest loss that fits k times into z: ρ/k and δ/k, rounded down. k is at
-// least 1; the error is a *units.RangeError.
+// Split returns the greatest loss that fits k times into z: ρ/k and δ/k, rounded down. k must be at
+// least 1. The error is a *units.RangeError.
 func (z ZCDP) Split(k int) (ZCDP, error) {
 	if err := errors.Join(z.Validate(), atLeastOne(k)); err != nil {
 		return ZCDP{}, err
@@ -67,8 +67,8 @@ type GDP struct {
 // Validate returns a *units.RangeError that names mu if it is out of range.
 func (g GDP) Validate() error { return atLeastZero("mu", g.Mu) }
 
-// Split returns the greatest loss that fits k times into g: μ/√k, rounded down. k is at least 1;
-// the error is a *units.RangeError.
+// Split returns the greatest loss that fits k times into g: μ/√k, rounded down. k must be at least
+// 1. The error is a *units.RangeError.
 func (g GDP) Split(k int) (GDP, error) {
 	if err := errors.Join(g.Validate(), atLeastOne(k)); err != nil {
 		return GDP{}, err
@@ -85,16 +85,15 @@ func (g GDP) Split(k int) (GDP, error) {
 	return GDP{Mu: mu}, nil
 }
 
-// GDPOfSquare returns the least μ whose square is at least m, a μ² in the units of accounts. It is
-// exact if m is the square of a float64.
+// GDPOfSquare returns the least μ whose square is at least m, where m is in the units of accounts.
+// The result is exact if m is the square of a float64.
 func GDPOfSquare(m units.Mu2) GDP {
 	square := bigmath.Zero().SetUint64(uint64(m))
 	return GDP{Mu: bigmath.RootUp(square.SetMantExp(square, -units.Mu2Bits))}
 }
 
-// Square returns the least μ² in the units of accounts that is at least the square of μ, and true.
-// If it does not fit or μ is invalid, Square returns units.MaxMu2, which no account can pay, and
-// false.
+// Square returns the square of μ in the units of accounts, rounded up, and true. If the square does
+// not fit or μ is invalid, Square returns units.MaxMu2, which no account can pay, and false.
 func (g GDP) Square() (units.Mu2, bool) {
 	if g.Validate() != nil {
 		return units.MaxMu2, false
@@ -117,12 +116,11 @@ type Order struct {
 	Epsilon float64 // at least 0; +Inf if nothing is known at this order
 }
 
-// RDP is Rényi differential privacy (Mironov, 2017, Definition 4) at one or many orders, in
-// ascending order of Alpha.
+// RDP is Rényi differential privacy (Mironov, 2017, Definition 4) at one or more ascending orders.
 type RDP []Order
 
-// Validate returns a *units.RangeError that names alpha or epsilon if it is out of range, or if
-// there is no order or the orders do not ascend.
+// Validate returns a *units.RangeError if an alpha or epsilon is out of range, if there is no
+// order, or if the orders do not ascend.
 func (r RDP) Validate() error {
 	if len(r) == 0 {
 		return &units.RangeError{Parameter: "orders", Value: 0, Range: "at least one"}
@@ -141,9 +139,7 @@ func (r RDP) Validate() error {
 	return nil
 }
 
-func atLeastOne(k int) error {
-	return units.Require(k >= 1, "k", float64(k), "at least 1")
-}
+func atLeastOne(k int) error { return units.Require(k >= 1, "k", float64(k), "at least 1") }
 
 func atLeastZero(name string, v float64) error {
 	return units.Require(v >= 0 && v <= math.MaxFloat64, name, v, "finite and at least 0")

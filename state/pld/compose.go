@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// composition holds the inputs that the computation has in common for all tilts.
+// composition holds the inputs that are the same for all tilts.
 type composition struct {
 	factors  []factor
 	lattice  lattice
@@ -14,11 +14,11 @@ type composition struct {
 	options  Options
 }
 
-// coarser is the growth factor of the interval when a grid was too large.
-const coarser = 4
+// intervalGrowth is the factor by which the interval is increased after a grid was too large.
+const intervalGrowth = 4
 
-// composeFactors returns the curve of the composition, on the finest grid that Options allow. Every
-// grid is made from the pairs themselves, so that rounding errors do not accumulate.
+// composeFactors returns the curve of the composition, on the finest grid that o permits. Every
+// grid is computed from the pairs themselves, so that rounding errors do not accumulate.
 func composeFactors(factors []factor, o Options) (curve, error) {
 	factors, err := merged(factors, o)
 	if err != nil {
@@ -33,7 +33,7 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 		if !errors.As(err, &size) || size.Interval >= MaxInterval {
 			return out, err
 		}
-		next, changed, failed := coarsened(factors, min(coarser*size.Interval, MaxInterval))
+		next, changed, failed := coarsened(factors, min(intervalGrowth*size.Interval, MaxInterval))
 		if failed != nil || !changed {
 			return out, errors.Join(err, failed)
 		}
@@ -41,13 +41,13 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 	}
 }
 
-// tolerance is roughly the relative amount by which a grid chosen for one δ raises ε.
+// tolerance is roughly the relative error of ε on a grid that is chosen for one δ.
 const tolerance = 0x1p-16
 
-// coarseEnough returns the factors on a grid as coarse as Options.Delta allows. Splitting a loss
-// between two points at distance h, with the mean of e^−loss unchanged, adds at most θ(θ+1)h²/8 to
-// a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the best θ, n losses add n(θ+1)h²/8 to
-// ε. The bound holds on any grid.
+// coarseEnough returns the factors on a grid as coarse as Options.Delta permits. Splitting a loss
+// between two points at distance h, without changing the mean of e^−loss, adds at most θ(θ+1)h²/8
+// to a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ for the best θ, n losses add n(θ+1)h²/8
+// to ε. The curve is an upper bound on any grid.
 func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	if o.Delta == 0 {
 		return factors, nil
@@ -67,8 +67,8 @@ func coarseEnough(factors []factor, o Options) ([]factor, error) {
 	return factors, err
 }
 
-// coarsened returns the factors with at least the given interval, except those whose interval the
-// caller fixed, and whether any of them changed.
+// coarsened returns the factors with at least the given interval, and whether any factor changed.
+// It does not change factors whose interval the caller has fixed.
 func coarsened(factors []factor, interval float64) (next []factor, changed bool, err error) {
 	for _, f := range factors {
 		if f.source != nil && f.interval < interval {
@@ -115,7 +115,7 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 		uninherent += float64(f.count) * math.Log1p(-f.inherent)
 	}
 	c.lattice.step = max(1, c.lattice.step)
-	// Beyond 2^52 the indices, and with them the losses, would no longer be exact.
+	// Beyond 2^52, the indices and the losses would no longer be exact.
 	if math.Abs(first)+span > 1<<52 {
 		return nil, &SizeError{Points: span / float64(c.lattice.step), Limit: o.MaxPoints, Interval: c.lattice.unit}
 	}
@@ -126,18 +126,18 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 	return c, nil
 }
 
-// stepOf returns the distance between two masses of f, in lattice points.
+// stepOf returns the distance between adjacent masses of f, in lattice points.
 func (c *composition) stepOf(f factor) int {
 	return f.stride * int(f.interval/c.lattice.unit) / c.lattice.step
 }
 
-// start returns the greatest index whose loss is at most 0, or 0 if there is none: the curve below
-// it is not needed.
+// start returns the greatest index whose loss is at most 0, or 0 if there is none. The curve below
+// this index is not needed.
 func (c *composition) start() int { return max(0, min(c.lattice.last, c.lattice.index(0))) }
 
-// tilted is a convolution of tilted measures on the part [low, low + len(value)) of the lattice:
-// value[j]·e^(−θ·loss(low+j) + scale) is the probability, up to an absolute error errBound in value
-// and a relative error `relative` in the whole.
+// tilted is a convolution of tilted measures on the part [low, low + len(value)) of the lattice.
+// The probability of loss(low+j) is value[j]·e^(−θ·loss(low+j) + scale), up to an absolute error of
+// errBound in value[j] and a relative error of relative in the product.
 type tilted struct {
 	low      int
 	value    []float64
@@ -145,11 +145,11 @@ type tilted struct {
 	relative float64
 	theta    float64
 	scale    float64
-	beyond   float64 // upper bound on the probability of losses beyond the window
+	beyond   float64 // upper bound on the probability of losses above the window
 }
 
-// accumulate lowers the curve to the upper bound on δ that t gives. Going down the lattice, with
-// tail T_j = Σ_(k>j) c_k and distance h between losses, it uses
+// accumulate lowers the curve to the upper bound on δ that follows from t. With the tails T_j =
+// Σ_(k>j) c_k and the distance h between losses, it uses, from the greatest j downward,
 //
 //	δ_j = Σ_(k>j) c_k(1 − e^((j−k)h)) = e^(−h)·δ_(j+1) + (1 − e^(−h))·T_j,
 //
@@ -165,9 +165,9 @@ func (c *composition) accumulate(t tilted, to *curve) {
 			break
 		}
 		delta = keep*delta + gain*tail
-		// One rounding of a relative 2^-52 per step, and the roundings when the tilt is undone.
+		// One rounding of a relative 2^-52 per step, and the roundings in undoing the tilt.
 		margin := 1 + t.relative + float64(len(t.value)-j+8)*0x1p-50
-		bound := (base + delta*margin) * raised
+		bound := (base + delta*margin) * boundMargin
 		if !(bound < 1) {
 			break
 		}
@@ -177,7 +177,7 @@ func (c *composition) accumulate(t tilted, to *curve) {
 		tail += max(0, t.value[j]+t.errBound) * math.Exp(exponent) * size
 	}
 	for index := max(to.from, t.low+len(t.value)); index-to.from < len(to.delta); index++ {
-		to.lower(index, base*raised)
+		to.lower(index, base*boundMargin)
 	}
-	to.floor = min(to.floor, base*raised)
+	to.floor = min(to.floor, base*boundMargin)
 }

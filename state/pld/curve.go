@@ -11,15 +11,15 @@ type lattice struct {
 
 func (l lattice) loss(j int) float64 { return float64(l.first+j*l.step) * l.unit }
 
-// index returns the greatest j with loss(j) ≤ epsilon, limited to -1 ≤ j ≤ last+1.
+// index returns the greatest j with loss(j) ≤ epsilon, limited to the range from −1 to last+1.
 func (l lattice) index(epsilon float64) int {
 	j := math.Floor((math.Floor(epsilon/l.unit) - float64(l.first)) / float64(l.step))
 	return int(max(-1, min(float64(l.last)+1, j)))
 }
 
-// curve is an upper bound on δ as a function of ε ≥ 0, by its values at the losses j = from,
-// from+1, … of a lattice. The true δ is convex in e^ε, so that between two losses the chord is an
-// upper bound; beyond the last loss, δ is at most floor.
+// curve is an upper bound on δ as a function of ε ≥ 0. It is given by its values at the losses j =
+// from, from+1, … of a lattice. The true δ is convex in e^ε, so the chord between two losses is an
+// upper bound. Beyond the last loss, δ is at most floor.
 type curve struct {
 	lattice
 	from     int
@@ -36,7 +36,7 @@ func newCurve(l lattice, from, to int, floor, inherent float64) curve {
 	return c
 }
 
-// lower records another upper bound on δ at one index.
+// lower reduces δ at an index to another upper bound, if that is smaller.
 func (c *curve) lower(index int, bound float64) {
 	if i := index - c.from; i >= 0 && i < len(c.delta) {
 		c.delta[i] = min(c.delta[i], bound)
@@ -52,14 +52,14 @@ func (c *curve) finish() {
 	}
 }
 
-// raised is the factor that covers the rounding errors of a bound's own arithmetic.
-const raised = 1 + 0x1p-48
+// boundMargin is a factor that covers the rounding errors in the computation of a bound.
+const boundMargin = 1 + 0x1p-48
 
 func (c curve) deltaAt(epsilon float64) float64 {
 	j := c.index(epsilon)
 	if j < c.from {
-		// The chord begins at e^ε = 0, where δ is at most 1.
-		return min(1, raised*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementary)*(1-c.delta[0])))
+		// The chord from e^ε = 0, where δ is at most 1.
+		return min(1, boundMargin*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementary)*(1-c.delta[0])))
 	}
 	i := j - c.from
 	if i >= len(c.delta) {
@@ -71,7 +71,7 @@ func (c curve) deltaAt(epsilon float64) float64 {
 	}
 	right := c.delta[i+1]
 	share := math.Expm1(epsilon-c.loss(j)) / math.Expm1(float64(c.step)*c.unit)
-	return min(left, max(right, (left-(left-right)*share)*raised))
+	return min(left, max(right, (left-(left-right)*share)*boundMargin))
 }
 
 func (c curve) epsilonAt(delta float64) float64 {
@@ -81,7 +81,7 @@ func (c curve) epsilonAt(delta float64) float64 {
 	if c.deltaAt(0) <= delta {
 		return 0
 	}
-	// The first grid point whose δ is small enough, or the one after the last.
+	// Find the first grid point whose δ is at most delta, or the index after the last point.
 	lo, hi := 0, len(c.delta)
 	for lo < hi {
 		if mid := (lo + hi) / 2; c.delta[mid] <= delta {
@@ -95,8 +95,8 @@ func (c curve) epsilonAt(delta float64) float64 {
 	if lo > 0 {
 		bottom = max(0, c.loss(c.from+lo-1))
 	}
-	// Between grid points deltaAt rises only by rounding, so bisection finds an ε at which it is at
-	// most delta, the least one up to that rounding.
+	// Between grid points, deltaAt increases only because of rounding. Bisection thus finds an ε at
+	// which deltaAt is at most delta, and it is the least such ε up to rounding.
 	for range 200 {
 		mid := bottom + (top-bottom)/2
 		if mid <= bottom || mid >= top {

@@ -2,11 +2,11 @@ package pld
 
 import "math"
 
-// directLimit is the number of multiplications up to which terms are convolved one by one, which
-// has no absolute error at all.
+// directLimit is the maximum number of multiplications for which distributions are convolved term
+// by term. Direct convolution has no absolute error.
 const directLimit = 1 << 22
 
-// directCost estimates the multiplications of direct, or +Inf if a result would not fit.
+// directCost returns about the number of multiplications of direct, or +Inf if it is too large.
 func (c *composition) directCost() float64 {
 	if float64(c.lattice.last) > float64(c.options.MaxPoints) {
 		return math.Inf(1)
@@ -15,7 +15,7 @@ func (c *composition) directCost() float64 {
 	for _, f := range c.factors {
 		size := float64(len(f.mass)-1) * float64(c.stepOf(f))
 		// In repeated squaring, the last squaring takes (power/2)² multiplications, and all earlier
-		// ones together a third of that.
+		// squarings together take a third of that.
 		power := size*float64(f.count) + 1
 		if f.count > 1 {
 			cost += power * power / 3
@@ -26,8 +26,8 @@ func (c *composition) directCost() float64 {
 	return cost
 }
 
-// direct convolves term by term. All terms are positive: the relative error is at most the number
-// of roundings on the longest path to a result.
+// direct convolves term by term. All terms are positive, so the relative error is at most the
+// number of roundings on the longest path to a result, times a rounding error.
 func (c *composition) direct() (curve, error) {
 	out := counted{values: []float64{1}}
 	for _, f := range c.factors {
@@ -39,7 +39,7 @@ func (c *composition) direct() (curve, error) {
 		out = out.convolve(counted{values: dense}.power(f.count))
 	}
 	t := tilted{value: out.values, relative: math.Expm1(out.roundings * 0x1p-52)}
-	// Products that underflow lose less than 2^-1000 in all.
+	// Products that underflow lose less than 2^-1000 in total.
 	t.beyond = 0x1p-1000
 	curve := newCurve(c.lattice, c.start(), c.lattice.last, 1, c.inherent)
 	c.accumulate(t, &curve)

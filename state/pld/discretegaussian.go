@@ -7,20 +7,20 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxDiscreteSigma bounds the noise of the discrete Gaussian pair, which is summed integer by
-// integer.
+// MaxDiscreteSigma is the maximum σ of the discrete Gaussian pair, whose integers are added one by
+// one.
 const MaxDiscreteSigma = 1 << 20
 
-// DiscreteGaussian is the pair of the discrete Gaussian mechanism: noise with probability
-// proportional to e^(−x²/2σ²) on the integers, around 0 and around Δ (Canonne, Kamath and Steinke,
-// 2020, Definition 1). The noise is log-concave, so the pair also dominates those of all smaller
-// differences.
+// DiscreteGaussian is the pair of the discrete Gaussian mechanism: noise on the integers with
+// probability proportional to e^(−x²/2σ²), around 0 and around Δ (Canonne, Kamath and Steinke,
+// 2020, Definition 1). The noise is log-concave, so the pair also dominates the pairs of all
+// smaller differences.
 type DiscreteGaussian struct {
-	Sigma       float64 // σ, in [2^-3, MaxDiscreteSigma]; a little more than the standard deviation for small σ
+	Sigma       float64 // σ, in [2^-3, MaxDiscreteSigma]; for small σ, slightly above the standard deviation
 	Sensitivity int     // Δ, from 1 to 2^20
 }
 
-// Validate returns a *units.RangeError that names sigma or sensitivity if it is out of its range.
+// Validate returns a *units.RangeError if sigma or sensitivity is out of range.
 func (g DiscreteGaussian) Validate() error {
 	return cmp.Or(inRange("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma),
 		units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity),
@@ -29,7 +29,7 @@ func (g DiscreteGaussian) Validate() error {
 
 func (g DiscreteGaussian) symmetric() bool { return true }
 
-// loss returns the loss at output x, drawn around 0 and compared with around Δ: Δ(Δ − 2x)/2σ².
+// loss returns the loss at output x, noise around 0 compared with that around Δ: Δ(Δ − 2x)/2σ².
 func (g DiscreteGaussian) loss(x int) float64 {
 	d := float64(g.Sensitivity)
 	return d * (d - 2*float64(x)) / (2 * g.Sigma * g.Sigma)
@@ -47,16 +47,16 @@ func (g DiscreteGaussian) weight(x int) float64 {
 	return math.Exp(-r * r / 2)
 }
 
-// farthest is the distance, in units of σ, at which weights fall below about e^−700.
-const farthest = 37.4
+// maxDistance is the distance, in units of σ, at which weights fall below about e^−700.
+const maxDistance = 37.4
 
 func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
-	end := int(farthest * g.Sigma)
+	end := int(maxDistance * g.Sigma)
 	total := 0.0
-	for x := end; x > 0; x-- { // smallest first
+	for x := end; x > 0; x-- { // smallest weight first
 		total += g.weight(x)
 	}
-	// The sum over all integers exceeds this finite one, which has at most one rounding of a
+	// The sum over all integers exceeds this finite sum, which has at most one rounding of a
 	// relative 2^-53 per term.
 	total = (1 + 2*total) * (1 - float64(end+16)*0x1p-53 - elementary)
 	c.added = end
@@ -66,10 +66,10 @@ func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 		loss := g.loss(x)
 		c.atom(loss+math.Abs(loss)*0x1p-50, p)
 	}
-	// Beyond the end each term is less than e^(−(2·end+1)/2σ²) times the one before. The losses
-	// below are moved up to the loss at the end, those above to infinity.
+	// Beyond the end, each term is less than e^(−(2·end+1)/2σ²) times the previous term. Losses of
+	// outputs above the end are moved to the loss at the end, those below −end to infinity.
 	ratio := math.Exp(-(2*float64(end) + 1) / (2 * g.Sigma * g.Sigma))
-	// 0x1p-900 covers underflow.
+	// The addend 0x1p-900 covers underflow.
 	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900
 	c.atom(g.loss(end), rest)
 	c.infinity += rest

@@ -10,25 +10,26 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Options sets how finely a distribution is computed. Zero fields mean their defaults.
+// Options determines how finely a distribution is computed. A zero field means the default.
 type Options struct {
-	// Interval is the distance between two losses of the grid, in nats, rounded down to a power of
-	// two. 0 means 2^-13 (1.2e-4). It means less, within 2^19 points, for a pair whose loss has a
-	// standard deviation below 64 such steps or a bounded range below 4096 of them. A composition
-	// takes the finest interval of its parts. If that would need more than MaxPoints points, parts
-	// whose Interval is 0 get intervals four times as large, repeatedly up to MaxInterval: the
-	// bound holds on every grid and is looser on a coarser one.
+	// Interval is the distance between two losses of the grid in nats. It is rounded down to a
+	// power of two. 0 means 2^-13 (1.2e-4), or less, within 2^19 points, for a pair whose loss has
+	// a standard deviation below 64 such steps or a bounded range below 4096 such steps. A
+	// composition uses the finest interval of its parts. If that would need more than MaxPoints
+	// points, the intervals of parts whose Interval is 0 are multiplied by four, repeatedly up to
+	// MaxInterval. The bound holds on every grid, but is looser on a coarser grid.
 	Interval float64
-	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0 means 1e-20. The
-	// work grows with the square root of its logarithm. A composition takes the smallest MinDelta
-	// of its parts.
+	// MinDelta is the smallest δ that queries will use, between 1e-280 and 0.1; 0 means 1e-20. The
+	// work is proportional to the square root of its logarithm. A composition uses the smallest
+	// MinDelta of its parts.
 	MinDelta float64
-	// MaxPoints bounds the number of points in a grid, from 16 to MaxSize; 0 means 2^22, which
-	// takes about 200 MB while composing. A composition takes the greatest MaxPoints of its parts.
+	// MaxPoints is the maximum number of points in a grid, from 16 to MaxSize; 0 means 2^22, which
+	// needs about 200 MB for composing. A composition uses the greatest MaxPoints of its parts.
 	MaxPoints int
-	// Delta is the only δ that will be asked for, between 0 and 1; 0 means any δ. The grid is then
-	// only as fine as ε needs for a relative error of about 1.5e-5, and is transformed once; bounds
-	// at other δ hold but are looser. A composition whose parts differ in Delta takes 0.
+	// Delta is the only δ that queries will use, between 0 and 1; 0 means any δ. With a Delta, the
+	// grid is only as fine as is needed for a relative error of about 1.5e-5 in ε, and is
+	// transformed once. Other δ have looser bounds. A composition whose parts differ in Delta uses
+	// 0.
 	Delta float64
 }
 
@@ -36,10 +37,10 @@ const (
 	defaultInterval  = 0x1p-13
 	defaultMinDelta  = 1e-20
 	defaultMaxPoints = 1 << 22
-	defaultRange     = 1 << 19 // most points at the default interval
+	defaultRange     = 1 << 19 // maximum number of points with the default Interval
 	stepsPerSpread   = 64
-	stepsPerRange    = 4096  // for a bounded loss: at a small δ, ε is near the greatest loss
-	tailShare        = 1e-12 // part of MinDelta that a single pair may lose at the top
+	stepsPerRange    = 4096  // for a bounded loss, because ε is near the greatest loss if δ is small
+	tailShare        = 1e-12 // fraction of MinDelta that may be cut off at the top of a single pair
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -79,29 +80,29 @@ func (o Options) intervalFor(e extent) float64 {
 	return min(MaxInterval, max(MinInterval, interval))
 }
 
-// factor is a measure composed count times.
+// factor is the composition of a measure with itself, count times.
 type factor struct {
 	*measure
 	count int
 }
 
 // Distribution is the privacy loss distribution of one mechanism or of a composition of mechanisms.
-// It is immutable and may be used by several goroutines. The first query computes the composition;
-// later ones reuse it.
+// It is immutable and safe for concurrent use. The first query computes the composition for all
+// queries.
 type Distribution struct {
 	options Options
-	sides   [][]factor // by Direction; a single one if all pairs are symmetric
+	sides   [][]factor // by Direction; a single entry if all pairs are symmetric
 
 	once   sync.Once
 	curves []curve
 	err    error
 }
 
-// side returns the factors for a direction.
+// side returns the factors for a Direction.
 func (d *Distribution) side(direction int) []factor { return d.sides[min(direction, len(d.sides)-1)] }
 
-// New returns the distribution of a single mechanism with the given dominating
-// pair. The error is a *units.RangeError or a *SizeError.
+// New returns the distribution of a single mechanism with dominating pair p. The error is a
+// *units.RangeError or a *SizeError.
 func New(p Pair, o Options) (*Distribution, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -123,7 +124,7 @@ func New(p Pair, o Options) (*Distribution, error) {
 	for _, direction := range directions {
 		from := &source{pair: p, direction: direction, tail: tail, limit: o.MaxPoints}
 		if _, gaussian := p.(Gaussian); gaussian && o.Interval == 0 {
-			// The Gaussian is discretised during composition, merged with all other Gaussians.
+			// Gaussians are merged and discretised during composition.
 			if _, err := e.grid(interval, o.MaxPoints); err != nil {
 				return nil, err
 			}
@@ -142,11 +143,11 @@ func New(p Pair, o Options) (*Distribution, error) {
 	return d, nil
 }
 
-// maxCount bounds the number of mechanisms in a composition.
+// maxCount is the maximum number of mechanisms in a composition.
 const maxCount = 1 << 32
 
-// Compose returns the distribution of d and all others together. The order does not matter. The
-// error is a *units.RangeError if there are more than 2^32 mechanisms in all.
+// Compose returns the distribution of the composition of d and all others. The order does not
+// matter. The error is a *units.RangeError if there are more than 2^32 mechanisms in total.
 func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	c := &Distribution{options: d.options}
 	directions := len(d.sides)
@@ -195,9 +196,10 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 	return merged, nil
 }
 
-// Power returns the distribution of n independent uses of d, in the time of one. The error bounds
-// relative to δ grow with n: about 1e-10 at 10^4 mechanisms, and 1e-5 at 10^9. The error is a
-// *units.RangeError unless n and the number of mechanisms in the result are between 1 and 2^32.
+// Power returns the distribution of n independent uses of d. It takes no more time than one use.
+// The error bounds relative to δ increase with n: about 1e-10 for 10^4 mechanisms, and 1e-5 for
+// 10^9. The error is a *units.RangeError unless n and the resulting number of mechanisms are
+// between 1 and 2^32.
 func (d *Distribution) Power(n int) (*Distribution, error) {
 	total := 0
 	for _, f := range d.side(0) {
@@ -218,7 +220,7 @@ func (d *Distribution) Power(n int) (*Distribution, error) {
 	return c, nil
 }
 
-// compose returns the curves, computing them only once.
+// compose returns the curves, which are computed only once.
 func (d *Distribution) compose() ([]curve, error) {
 	d.once.Do(func() {
 		for _, factors := range d.sides {
@@ -233,9 +235,9 @@ func (d *Distribution) compose() ([]curve, error) {
 	return d.curves, d.err
 }
 
-// DeltaAt returns an upper bound on the δ at ε ≥ 0, the greater of the two directions; ε may be
-// +Inf. The error is a *units.RangeError or, if no grid that Options allow holds the composition, a
-// *SizeError; δ is then 1, which promises nothing.
+// DeltaAt returns an upper bound on δ at ε ≥ 0 in both directions; ε may be +Inf. The error is a
+// *units.RangeError or, if the composition does not fit into any grid that Options permit, a
+// *SizeError. If there is an error, δ is 1, which promises nothing.
 func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) {
 		return 1, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0"}
@@ -251,10 +253,10 @@ func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	return delta, nil
 }
 
-// EpsilonAt returns an upper bound on the least ε ≥ 0 whose δ is at most delta, in both directions,
-// for 0 < delta < 1; DeltaAt at that ε returns at most delta. If delta is below the probability of
-// an unbounded loss in the pairs themselves, ε is +Inf without an error. The error is a
-// *units.RangeError, a *SizeError or a *FloorError; ε is then +Inf, which promises nothing.
+// EpsilonAt returns an upper bound on the least ε ≥ 0 whose δ is at most delta in both directions,
+// for 0 < delta < 1. For that ε, DeltaAt returns at most delta. If delta is below the probability
+// of an unbounded loss in the pairs themselves, ε is +Inf without an error. The error is a
+// *units.RangeError, a *SizeError or a *FloorError. With an error, ε is +Inf: no promise.
 func (d *Distribution) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}

@@ -1,30 +1,30 @@
-// Package pld computes privacy loss distributions: the distribution of the privacy loss
+// Package pld computes privacy loss distributions. Such a distribution is that of the privacy loss
 // ln(P(o)/Q(o)) for o drawn from P, where (P, Q) is a dominating pair of a mechanism. Composition
-// adds losses, so it convolves distributions; the δ at any ε follows from the result. It is the
-// tightest accounting in this module: only discretisation and rounding loosen it.
+// adds up losses, so it convolves distributions, and the result gives δ at any ε. This is the
+// tightest accounting in this module: only discretisation and rounding make it looser.
 //
 // # Guarantees
 //
-//   - Every reported δ and ε is an upper bound on the true one. Discretisation yields a pair that
+//   - Every reported δ and ε is an upper bound on the true value. Discretisation gives a pair that
 //     dominates the original ("connecting the dots": Doroshenko, Ghazi, Kamath, Kumar and
-//     Manurangsi, 2022); mass cut off at the top is moved to infinity, and mass cut off at the
-//     bottom is moved up to the lowest loss.
-//   - The errors of truncation (Chernoff's bound), of wrap-around in the Fourier transform and of
-//     floating point are bounded, and the bounds are part of the reported δ. They assume IEEE 754
-//     arithmetic and that math.Exp, Expm1, Log, Log1p, Sinh, Erf, Erfc, Sin and Cos are exact to 2
-//     units in the last place, which tests check against arbitrary precision at random points. Log
-//     need be so only at normal numbers: at subnormal ones it is not called, or it errs towards
-//     more loss.
-//   - δ does not rise with ε, nor ε with δ: exactly so on the grid, and up to the last digit
-//     between two grid points.
-//   - Distributions are exponentially tilted before they are transformed, so that the error is
-//     small relative to δ down to Options.MinDelta, not only down to 1e-16. For a δ too small for
-//     any bound, the result is +Inf with a *FloorError. Small compositions are convolved term by
-//     term, with no absolute error at all.
+//     Manurangsi, 2022). Mass that is cut off at the top is moved to infinity, and mass that is cut
+//     off at the bottom is moved up to the lowest loss.
+//   - The reported δ includes bounds on the errors of truncation (Chernoff's bound), of wrap-around
+//     in the Fourier transform and of floating point. The bounds assume IEEE 754 arithmetic, and
+//     errors of at most 2 units in the last place in math.Exp, Expm1, Log, Log1p, Sinh, Erf, Erfc,
+//     Sin and Cos. Tests check this assumption at random points against arbitrary precision. For
+//     Log, it is needed only at normal numbers: at subnormal numbers, Log is not called or errs
+//     towards more loss.
+//   - δ does not increase with ε, and ε does not increase with δ. This is exact on the grid, and
+//     true up to the last digit between two grid points.
+//   - Distributions are exponentially tilted before they are transformed. The error is thus small
+//     relative to δ down to Options.MinDelta, and not only down to 1e-16. For a δ that is too small
+//     for any bound, the result is +Inf with a *FloorError. Small compositions are convolved term
+//     by term, without any absolute error.
 //   - No grid has more than Options.MaxPoints points. A composition that would have more is
-//     computed on a coarser grid, which still gives a bound; if the caller has fixed the interval,
-//     the result is a *SizeError instead. A Distribution keeps one grid per distinct part and, once
-//     queried, its curve.
+//     computed on a coarser grid, which still gives a bound, or, if the caller has fixed the
+//     interval, the result is a *SizeError. A Distribution keeps one grid per distinct part and,
+//     after a query, its curve.
 //   - Mechanisms may be chosen adaptively if their number and their dominating pairs are fixed
 //     beforehand (Zhu, Dong and Wang, 2022, Theorem 10).
 //
@@ -32,10 +32,10 @@
 //
 // A Distribution is not a filter: if dominating pairs depend on earlier outputs, the composed curve
 // guarantees nothing. The package gives no lower bounds. It does not know how a mechanism is
-// implemented: if you price floating-point noise as Gaussian, that is your claim.
+// implemented: the caller must decide whether floating-point noise can be priced as Gaussian.
 //
 // # Concurrency
 //
-// Pairs, grids and vectors are values; a Vector shares its slice. A Distribution is immutable and
-// may be used by several goroutines.
+// Pairs, grids and vectors are values; copies of a Vector share a slice. A Distribution is
+// immutable and safe for concurrent use.
 package pld

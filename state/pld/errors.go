@@ -2,11 +2,11 @@ package pld
 
 import "fmt"
 
-// SizeError means that a distribution would need more memory than allowed: use a greater Interval,
-// an Interval of 0 (automatic) or a greater MaxPoints.
+// SizeError means that a distribution needs more grid points than are permitted. Use a greater
+// Interval, an Interval of 0 (automatic) or a greater MaxPoints.
 type SizeError struct {
-	Points   float64 // number of grid points needed; a float64 because it may be astronomical
-	Limit    int     // number allowed
+	Points   float64 // required number of grid points; a float64 because it may be astronomical
+	Limit    int     // maximum number of grid points
 	Interval float64 // interval of that grid
 }
 
@@ -15,15 +15,15 @@ func (e *SizeError) Error() string {
 		"interval or raise the limit", e.Points, e.Interval, e.Limit)
 }
 
-// FloorError means that no finite ε can be shown at δ, because the mass cut off at the top and the
-// error bounds alone exceed it: the true ε may well be finite. Ask for a greater δ, or build the
+// FloorError means that no finite ε can be proved for δ, because the mass that is cut off at the
+// top and the error bounds alone exceed δ. The true ε may be finite. Use a greater δ, or create the
 // distributions with a smaller MinDelta.
 type FloorError struct {
 	Delta float64 // requested δ
-	Floor float64 // the least δ that can be shown for any ε
+	Floor float64 // the least δ that can be proved for any ε
 }
 
 func (e *FloorError) Error() string {
-	return fmt.Sprintf("delta is %v, but this distribution can show nothing below %v; raise delta or lower min_delta",
+	return fmt.Sprintf("delta is %v, but this distribution proves nothing below %v; raise delta or lower min_delta",
 		e.Delta, e.Floor)
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// MaxPureEpsilon bounds the ε of RandomizedResponse and Approx.
+// MaxPureEpsilon is the maximum ε of RandomizedResponse, Approx and BoundedRange.
 const MaxPureEpsilon = 1024
 
-// Approx is the pair that dominates every (ε, δ)-differentially private mechanism:
-// the loss is unbounded with probability δ, else ±ε as in randomised response
-// (Kairouz, Oh and Viswanath, 2015, Section 3; Murtagh and Vadhan, 2016).
+// Approx is the pair that dominates every (ε, δ)-differentially private mechanism. The loss is
+// unbounded with probability δ, and otherwise ±ε as in randomised response (Kairouz, Oh and
+// Viswanath, 2015, Section 3; Murtagh and Vadhan, 2016).
 type Approx loss.Approx
 
-// Validate returns a *units.RangeError that names epsilon (0 to MaxPureEpsilon) or delta (0 up to
-// 1) if it is out of its range.
+// Validate returns a *units.RangeError unless epsilon is from 0 to MaxPureEpsilon and delta at
+// least 0 and below 1.
 func (a Approx) Validate() error {
 	return cmp.Or(loss.Approx(a).Validate(), inRange("epsilon", a.Epsilon, 0, MaxPureEpsilon))
 }
@@ -39,14 +39,14 @@ func (a Approx) fill(_ Direction, c *intervals) error {
 }
 
 // RandomizedResponse is the pair of k-ary randomised response, for an individual whose value
-// changes: the output is the true one of k values with probability e^ε/(e^ε + k − 1), else one of
-// the others uniformly.
+// changes. The output is the true value with probability e^ε/(e^ε + k − 1), and otherwise one of
+// the k − 1 other values, chosen uniformly.
 type RandomizedResponse struct {
 	Epsilon float64 // 0 to MaxPureEpsilon
 	Values  int     // k, from 2 to 2^30
 }
 
-// Validate returns a *units.RangeError that names epsilon or values if it is out of its range.
+// Validate returns a *units.RangeError if epsilon or values is out of range.
 func (r RandomizedResponse) Validate() error {
 	return cmp.Or(
 		units.Require(r.Values >= 2 && r.Values <= 1<<30, "values", float64(r.Values), "an integer from 2 to 2^30"),

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// MinSigma and MaxSigma bound the noise of every Gaussian pair.
+// MinSigma and MaxSigma are the limits of Sigma for all pairs with Gaussian noise.
 const (
 	MinSigma = 0x1p-10
 	MaxSigma = 0x1p40
@@ -18,7 +18,7 @@ type Gaussian struct {
 	Sigma float64 // standard deviation of the noise divided by the L2 sensitivity, in [MinSigma, MaxSigma]
 }
 
-// Validate returns a *units.RangeError that names sigma if it is out of its range.
+// Validate returns a *units.RangeError if sigma is out of range.
 func (g Gaussian) Validate() error { return inRange("sigma", g.Sigma, MinSigma, MaxSigma) }
 
 func (g Gaussian) mixture() SubsampledGaussian {
@@ -31,24 +31,24 @@ func (g Gaussian) extent(d Direction, tail float64) extent { return g.mixture().
 
 func (g Gaussian) fill(d Direction, c *intervals) error { return g.mixture().fill(d, c) }
 
-// SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, in which every
-// individual is present independently with probability q, for inputs that differ by the presence of
-// one individual: q·N(1, σ²) + (1−q)·N(0, σ²) and N(0, σ²) (Zhu, Dong and Wang, 2022, Theorem 11;
-// Koskela, Tobaben and Honkela, Appendix D.3).
+// SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, which includes
+// every individual independently with probability q. Inputs differ by the presence of one
+// individual. The pair is q·N(1, σ²) + (1−q)·N(0, σ²) and N(0, σ²) (Zhu, Dong and Wang, 2022,
+// Theorem 11; Koskela, Tobaben and Honkela, Appendix D.3).
 type SubsampledGaussian struct {
 	Sigma    float64 // as in Gaussian
 	Sampling float64 // q, above 0 and at most 1
 }
 
-// Validate returns a *units.RangeError that names sigma or sampling if it is out of its range.
+// Validate returns a *units.RangeError if sigma or sampling is out of range.
 func (g SubsampledGaussian) Validate() error {
 	return cmp.Or(inRange("sigma", g.Sigma, MinSigma, MaxSigma), checkSampling(g.Sampling))
 }
 
 func (g SubsampledGaussian) symmetric() bool { return g.Sampling == 1 }
 
-// lowerTail, in standard deviations, sets the low end of a default grid: a probability below 2e-19
-// is moved up to it.
+// lowerTail, in standard deviations, determines the low end of a default grid. A probability below
+// 2e-19 is moved up to the low end.
 const lowerTail = 9
 
 func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
@@ -63,13 +63,13 @@ func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
 }
 
 // line returns the pair in units of the noise: (1−q)·N(0, 1) + q·N(μ, 1) and N(0, 1). μ = 1/σ is
-// rounded up, which only moves the two further apart.
+// rounded up, which only increases the distance between both.
 func (g SubsampledGaussian) line() mixtureLine {
 	return mixtureLine{mu: rounding.QuotientUp(1, g.Sigma), q: g.Sampling}
 }
 
-// mixtureLine is the loss as a function of the output x, in the direction Remove:
-// ln(1 − q + q·e^v) with v = μ(x − μ/2). It rises with x.
+// mixtureLine is the loss as a function of the output x, in the direction Remove: ln(1 − q + q·e^v)
+// with v = μ(x − μ/2). It increases with x.
 type mixtureLine struct{ mu, q float64 }
 
 func (m mixtureLine) loss(x float64) float64 {
@@ -83,8 +83,8 @@ func (m mixtureLine) loss(x float64) float64 {
 	return math.Log(1 - m.q + float64(m.q*math.Exp(v)))
 }
 
-// boundary returns an x whose loss is close to l, and a bound on the difference. All terms of loss
-// are positive, so loss is exact to a few units of 2^-53 of its parts, and the bound always holds.
+// boundary returns an x whose loss is close to l, and a bound on the difference. The bound always
+// holds, because all terms of loss are positive: its error is a few units of 2^-53 of its parts.
 func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	switch {
 	case m.q == 1:
@@ -133,15 +133,15 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 	return nil
 }
 
-// mixtureEdge is the output at which the loss has a given value, relative to each normal
-// distribution.
+// mixtureEdge is the output at which the loss has a given value. zero and one are its positions
+// relative to the two normal distributions.
 type mixtureEdge struct {
 	zero, one edge
-	errBound  float64 // bounds the distance of the loss from that value
+	errBound  float64 // bound on the distance of the loss from that value
 }
 
-// edge returns the output at which the loss in direction d is l: the losses of the
-// two directions are negatives of each other.
+// edge returns the output at which the loss in direction d is l. The losses of the two directions
+// are negatives of each other.
 func (m mixtureLine) edge(d Direction, l float64) mixtureEdge {
 	if d == Add {
 		l = -l
@@ -150,41 +150,41 @@ func (m mixtureLine) edge(d Direction, l float64) mixtureEdge {
 	return mixtureEdge{zero: edgeAt(x), one: edgeAt(x - m.mu), errBound: errBound}
 }
 
-// largestExponent keeps e^ε finite. For a greater ε, the excess at largestExponent is an upper
-// bound: losses are then roughly rounded up to the next grid point.
-const largestExponent = 700
+// maxExponent is the greatest ε for which e^ε is computed. For a greater ε, the excess at
+// maxExponent is an upper bound: losses are roughly rounded up to the next grid point.
+const maxExponent = 700
 
-// between returns upper bounds on the probability under P of the outputs between two edges, and on
-// the excess P − e^ε·Q of that part over the lower loss ε.
+// between returns upper bounds on the probability p of the outputs between two edges under P, and
+// on their excess P − e^ε·Q, where ε is the lower loss.
 //
-// The excess is computed from factors without cancellation: with masses m₀ and m₁ of the two normal
-// distributions it is q·m₁ − (e^ε − 1 + q)·m₀ in the direction Remove and (1 − (1−q)e^ε)·m₀ −
-// q·e^ε·m₁ in the direction Add.
+// The excess is computed from factors without cancellation. With the masses m₀ and m₁ of the two
+// normal distributions, it is q·m₁ − (e^ε − 1 + q)·m₀ in the direction Remove and (1 − (1−q)e^ε)·m₀
+// − q·e^ε·m₁ in the direction Add.
 func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon float64) (p, excess float64) {
 	if d == Add {
 		lower, upper = upper, lower
 	}
-	zero, zeroWrong := normalMass(lower.zero, upper.zero)
-	one, oneWrong := normalMass(lower.one, upper.one)
+	zero, zeroErr := normalMass(lower.zero, upper.zero)
+	one, oneErr := normalMass(lower.one, upper.one)
 	tau := lower.errBound + upper.errBound
-	epsilon = min(epsilon, largestExponent)
+	epsilon = min(epsilon, maxExponent)
 	power, less := math.Exp(epsilon), math.Expm1(epsilon)
-	room := elementary*(math.Abs(less)+m.q+power*m.q) + tau*power
+	margin := elementary*(math.Abs(less)+m.q+power*m.q) + tau*power
 	if d == Remove {
-		p = (1-m.q)*(zero+zeroWrong) + m.q*(one+oneWrong)
-		factor := less + m.q - room
-		excess = m.q*(one+oneWrong)*(1+elementary) - least(factor, zero, zeroWrong)
+		p = (1-m.q)*(zero+zeroErr) + m.q*(one+oneErr)
+		factor := less + m.q - margin
+		excess = m.q*(one+oneErr)*(1+elementary) - least(factor, zero, zeroErr)
 		excess += elementary * (math.Abs(factor)*zero + math.Abs(excess))
 		return p * (1 + elementary), excess
 	}
-	p = zero + zeroWrong
-	factor := m.q*power - less + room
-	excess = -least(-factor, zero, zeroWrong) + elementary*math.Abs(factor)*zero
-	excess -= power * m.q * (1 - elementary - tau) * max(0, one-oneWrong)
+	p = zero + zeroErr
+	factor := m.q*power - less + margin
+	excess = -least(-factor, zero, zeroErr) + elementary*math.Abs(factor)*zero
+	excess -= power * m.q * (1 - elementary - tau) * max(0, one-oneErr)
 	return p, excess + elementary*math.Abs(excess)
 }
 
-// least returns the least value of factor·x for |x − mass| ≤ errBound.
+// least returns the least value of factor·x for x ≥ 0 with |x − mass| ≤ errBound.
 func least(factor, mass, errBound float64) float64 {
 	if factor >= 0 {
 		return factor * max(0, mass-errBound)

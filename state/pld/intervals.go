@@ -2,22 +2,22 @@ package pld
 
 import "math"
 
-// elementary is the relative error assumed for math.Exp, Expm1, Log, Log1p, Erf and Erfc, with room
-// for a handful of roundings around them: 8 units of 2^-53.
+// elementary is a bound on the relative error of math.Exp, Expm1, Log, Log1p, Erf and Erfc together
+// with a few roundings around them: 8 units of 2^-53.
 const elementary = 0x1p-50
 
-// intervals collects a distribution on the losses (lo + i)·interval. Everything added is rounded so
-// that the collected pair dominates the original.
+// intervals collects a distribution on the losses (lo + i)·interval. Additions are rounded such
+// that the collected pair dominates the original pair.
 type intervals struct {
 	interval float64 // a power of two: every loss on the grid is exact
 	share    float64 // 1 − e^−interval, rounded down
 	lo       int     // index of mass[0]
 	mass     []float64
 	infinity float64
-	cut      float64 // the part of infinity caused by the end of the grid
-	slack    float64 // true losses exceed the grid's by at most this
-	added    int     // greatest number of additions to one cell
-	// exact, unless nil, receives the atoms instead of the grid.
+	cut      float64 // part of infinity that is due to the end of the grid
+	slack    float64 // bound on the excess of true losses over the losses of the grid
+	added    int     // maximum number of additions to one cell
+	// exact, if not nil, receives the atoms instead of the grid.
 	exact func(loss, p float64)
 }
 
@@ -34,8 +34,8 @@ func (c *intervals) loss(i int) float64 { return float64(i) * c.interval }
 
 func (c *intervals) last() int { return c.lo + len(c.mass) - 1 }
 
-// add puts probability p at the loss with index i. A loss below the grid moves up to its lowest
-// point, one above it to infinity.
+// add puts probability p at the loss with index i. A loss below the grid is moved up to the lowest
+// point, and a loss above the grid to infinity.
 func (c *intervals) add(i int, p float64) {
 	switch {
 	case i > c.last():
@@ -48,26 +48,25 @@ func (c *intervals) add(i int, p float64) {
 	}
 }
 
-// spread puts probability p, whose losses L lie between grid points i and i + 1, on these two
-// points. excess is (an upper bound on) the integral of 1 − e^(ε_i − L) over that part of P.
+// spread puts probability p, whose losses L are between grid points i and i + 1, on these two
+// points. excess is an upper bound on the integral of 1 − e^(ε_i − L) over that part of P.
 //
-// Putting the share excess/(1 − e^−h) on the upper point preserves the probabilities under both P
-// and Q, which raises the curve δ(ε) between the two points to its chord and leaves it everywhere
-// else (connecting the dots). A greater share moves probability under P to a greater loss, which
-// raises the curve further.
+// Putting excess/(1 − e^−h) on the upper point preserves the probabilities under both P and Q. This
+// raises the curve δ(ε) between the two points to its chord and does not change it elsewhere
+// (connecting the dots). Putting more on the upper point raises the curve further.
 func (c *intervals) spread(i int, p, excess float64) {
 	up := min(p, max(excess, 0)/c.share)
 	c.add(i, p-up)
 	c.add(i+1, up)
 }
 
-// atom puts probability p at any loss, between grid points too.
+// atom adds probability p at a loss that need not be a grid point.
 func (c *intervals) atom(loss, p float64) {
 	if c.exact != nil {
 		c.exact(loss, p)
 		return
 	}
-	index := loss / c.interval // exact unless it overflows
+	index := loss / c.interval // exact, except on overflow
 	switch {
 	case index < float64(c.lo):
 		c.add(c.lo, p)
@@ -80,9 +79,9 @@ func (c *intervals) atom(loss, p float64) {
 	c.spread(i, p, p*-math.Expm1(c.loss(i)-loss)*(1+elementary))
 }
 
-// end places probability p, whose losses are above the last grid point, with the given excess over
-// it. The part that preserves δ at the last grid point goes to infinity and the rest to that point,
-// which connects the dots up to ε = ∞.
+// end adds probability p, whose losses are above the last grid point and whose excess over that
+// point is given. The part that preserves δ at the last grid point goes to infinity, and the rest
+// goes to that point. This connects the dots up to ε = ∞.
 func (c *intervals) end(p, excess float64) {
 	up := min(p, max(excess, 0)*(1+elementary))
 	c.infinity += up
@@ -90,8 +89,8 @@ func (c *intervals) end(p, excess float64) {
 	c.add(c.last(), max(0, p-up))
 }
 
-// settle compensates for the rounding of the additions and for the slack: every loss rises by the
-// slack, first by whole grid points, then by splitting its mass between two.
+// settle compensates for the rounding of additions and for the slack. It raises every loss by the
+// slack: first by an integer number of grid points, then by splitting its mass between two points.
 func (c *intervals) settle() {
 	margin := 1 + float64(c.added+16)*0x1p-52
 	whole := math.Floor(c.slack / c.interval)

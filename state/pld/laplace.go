@@ -6,25 +6,25 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// MinScale and MaxScale bound the noise of the Laplace pair.
+// MinScale and MaxScale are the limits of Laplace.Scale.
 const (
 	MinScale = 0x1p-10
 	MaxScale = 0x1p40
 )
 
-// Laplace is the pair of the Laplace mechanism: Laplace noise of scale b around 0 and around 1. Its
-// loss is 1/b with probability 1/2, −1/b with probability e^(−1/b)/2, and has the density e^((l −
-// 1/b)/2)/4 in between.
+// Laplace is the pair of the Laplace mechanism: Laplace noise with scale b around 0 and around 1.
+// The loss is 1/b with probability 1/2 and −1/b with probability e^(−1/b)/2. In between, it has the
+// density e^((l − 1/b)/2)/4.
 type Laplace struct {
-	Scale float64 // b, the scale of the noise divided by the L1 sensitivity, in [MinScale, MaxScale]
+	Scale float64 // b, the noise's scale divided by the L1 sensitivity, in [MinScale, MaxScale]
 }
 
-// Validate returns a *units.RangeError that names scale if it is out of its range.
+// Validate returns a *units.RangeError if scale is out of range.
 func (l Laplace) Validate() error { return inRange("scale", l.Scale, MinScale, MaxScale) }
 
 func (l Laplace) symmetric() bool { return true }
 
-// largest returns the greatest loss, 1/b, rounded up: less noise dominates more noise.
+// largest returns the greatest loss, 1/b. It is rounded up, as less noise dominates more noise.
 func (l Laplace) largest() float64 { return rounding.QuotientUp(1, l.Scale) }
 
 func (l Laplace) extent(Direction, float64) extent {
@@ -35,14 +35,14 @@ func (l Laplace) extent(Direction, float64) extent {
 func (l Laplace) fill(_ Direction, c *intervals) error {
 	c.added = 8
 	top := l.largest()
-	room := 1 + elementary*(1+top)
+	margin := 1 + elementary*(1+top)
 	c.atom(top, 0.5)
-	c.atom(-top, 0.5*math.Exp(-top)*room)
-	c.addRising(top, room)
+	c.atom(-top, 0.5*math.Exp(-top)*margin)
+	c.addRising(top, margin)
 	return nil
 }
 
-// addRising adds the losses from −top to top with weight times the density e^((l − top)/2)/4.
+// addRising adds losses from −top to top, whose density is weight·e^((l − top)/2)/4.
 func (c *intervals) addRising(top, weight float64) {
 	first := math.Floor(-top / c.interval)
 	last := math.Floor(top / c.interval)
@@ -56,8 +56,8 @@ func (c *intervals) addRising(top, weight float64) {
 	}
 	for i := int(first); i <= c.last() && float64(i) <= last; i++ {
 		from, to := max(-top, c.loss(i)), min(top, c.loss(i+1))
-		// The mass of [from, to] is (e^((to−λ)/2) − e^((from−λ)/2))/2, its excess over
-		// the loss `from` is e^((from−λ)/2)·2·sinh²((to−from)/4).
+		// With λ = top, the mass of [from, to] is (e^((to−λ)/2) − e^((from−λ)/2))/2, and its excess
+		// over the loss from is e^((from−λ)/2)·2·sinh²((to−from)/4).
 		scale := math.Exp((from-top)/2) * weight
 		p := scale * 0.5 * math.Expm1((to-from)/2) * (1 + elementary)
 		sinh := math.Sinh((to - from) / 4)
@@ -70,24 +70,22 @@ func (c *intervals) addRising(top, weight float64) {
 	}
 }
 
-// BoundedRange is the pair that dominates every mechanism of ε-bounded range, such as the
-// exponential mechanism (Durfee and Rogers, 2019): its privacy losses lie in an interval of length
-// ε. Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], as of Laplace between its
-// ends.
+// BoundedRange is the pair that dominates every mechanism with ε-bounded range, such as the
+// exponential mechanism (Durfee and Rogers, 2019). The privacy losses of such a mechanism are in an
+// interval of length ε. The pair's loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε],
+// which has the same form as that of Laplace.
 //
-// The worst pairs of bounded range have two outcomes, with losses t and t − ε (Dong, Durfee and
+// The worst pairs with bounded range have two outcomes, with losses t and t − ε (Dong, Durfee and
 // Rogers, 2020). At e^s = z, with c = e^ε and a = e^(t−ε), such a pair has H_z = (1 − a)(c·a −
-// z)/(a(c − 1)), greatest at a = √(z/c): (√c − √z)²/(c − 1) for |s| ≤ ε. That is convex in z, and
-// so it is the curve of a pair: this one, whose losses exceed s with probability (√(c/z) − 1)/(c −
-// 1) under Q, which is the negative slope of the curve.
+// z)/(a(c − 1)). This is greatest at a = √(z/c), where it is (√c − √z)²/(c − 1) for |s| ≤ ε. The
+// maximum is convex in z, and is thus the curve of a pair. It is this pair, whose losses exceed s
+// with probability (√(c/z) − 1)/(c − 1) under Q, which is the negative slope of the curve.
 type BoundedRange struct {
 	Epsilon float64 // between 2^-40 and MaxPureEpsilon
 }
 
-// Validate returns a *units.RangeError that names epsilon if it is out of its range.
-func (b BoundedRange) Validate() error {
-	return inRange("epsilon", b.Epsilon, 0x1p-40, MaxPureEpsilon)
-}
+// Validate returns a *units.RangeError if epsilon is out of range.
+func (b BoundedRange) Validate() error { return inRange("epsilon", b.Epsilon, 0x1p-40, MaxPureEpsilon) }
 
 func (b BoundedRange) symmetric() bool { return true }
 

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// measure is one direction of a discretised pair: mass[k] at the loss (lo + k·stride)·interval.
+// measure is one direction of a discretised pair: mass[k] is at loss (lo + k·stride)·interval.
 // Immutable.
 type measure struct {
 	interval float64
@@ -13,16 +13,16 @@ type measure struct {
 	stride   int // at least 1
 	mass     []float64
 	infinity float64 // upper bound on the probability of an unbounded loss
-	inherent float64 // the part of infinity that no finer grid would remove
-	source   *source // nil if the caller asked for the interval
+	inherent float64 // part of infinity that no finer grid would remove
+	source   *source // nil if the caller has fixed the interval
 }
 
-// source makes a measure again with another interval.
+// source contains what is needed to compute a measure with another interval.
 type source struct {
 	pair      Pair
 	direction Direction
-	tail      float64 // the probability that may be cut off above
-	limit     int     // greatest number of points
+	tail      float64 // probability that may be cut off at the top
+	limit     int     // maximum number of points
 }
 
 // measure discretises the pair.
@@ -40,8 +40,8 @@ func (s *source) measure(interval float64) (*measure, error) {
 	return m, nil
 }
 
-// newMeasure drops zeros at both ends, and zeros between masses that all lie on a coarser lattice.
-// If no loss is finite, infinity is 1.
+// newMeasure returns a measure without the zeros at both ends of v and, if all masses are on a
+// coarser lattice, without the zeros in between. If no loss is finite, infinity is 1.
 func newMeasure(v Vector) *measure {
 	m := &measure{
 		interval: v.Interval, stride: 1, infinity: v.Infinity,
@@ -80,8 +80,7 @@ func gcd(a, b int) int {
 
 func (m *measure) loss(k int) float64 { return float64(m.lo+k*m.stride) * m.interval }
 
-// logMoment returns an upper bound on ln Σ mass·e^(t·loss), the logarithm of the finite part of
-// E e^(t·loss).
+// logMoment returns an upper bound on ln Σ mass·e^(t·loss), over finite losses.
 func (m *measure) logMoment(t float64) float64 {
 	largest, steepest := math.Inf(-1), 0.0
 	for k, p := range m.mass {
@@ -104,20 +103,19 @@ func (m *measure) logMoment(t float64) float64 {
 	return value + float64(len(m.mass)+16)*0x1p-53 + (steepest+math.Abs(value)+1)*0x1p-50
 }
 
-// summary is a condensed measure for choosing tilts and windows. The choice affects how tight a
-// bound is, never whether it holds.
+// summary is a condensed measure for choosing tilts and windows, which affect only tightness.
 type summary struct{ loss, logMass []float64 }
 
-// summarise groups neighbouring masses so that about half of the points resolve the bulk of the
-// distribution, and the other half its range.
+// summarise groups adjacent masses such that about half of the points resolve the bulk of the
+// distribution, and the other half resolve its range.
 func (m *measure) summarise(points int) summary {
-	most := 2*len(m.mass)/points + 1
+	maxGroup := 2*len(m.mass)/points + 1
 	enough := 2 / float64(points)
 	var s summary
 	for from := 0; from < len(m.mass); {
 		mass, moment := 0.0, 0.0
 		k := from
-		for ; k < min(from+most, len(m.mass)) && (k == from || mass < enough); k++ {
+		for ; k < min(from+maxGroup, len(m.mass)) && (k == from || mass < enough); k++ {
 			mass += m.mass[k]
 			moment += m.mass[k] * float64(k-from)
 		}

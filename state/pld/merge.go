@@ -6,11 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
-// merged returns the factors, with all Gaussian ones whose interval is automatic merged into one:
-// Gaussians with σ_i together are the Gaussian with σ = 1/√(Σ 1/σ_i²) (Dong, Roth and Su, 2022,
-// Corollary 3.3), rounded down. This is exact, so the bound is no looser, and needs neither a
-// transform nor a grid for each of them. It also fills in the masses of Gaussian factors, which New
-// leaves empty.
+// merged returns the factors, in which all Gaussians with an automatic interval are merged into
+// one. The composition of Gaussians with σ_i is the Gaussian with σ = 1/√(Σ 1/σ_i²) (Dong, Roth and
+// Su, 2022, Corollary 3.3), rounded down. This is exact, so the bound is no looser, and saves a
+// grid and a transform for each Gaussian. merged also computes the masses of Gaussian factors,
+// which New leaves empty.
 func merged(factors []factor, o Options) ([]factor, error) {
 	var others []factor
 	squares, count, all := 0.0, 0, Gaussian{}
@@ -36,7 +36,7 @@ func merged(factors []factor, o Options) ([]factor, error) {
 			return append(others, f), nil
 		}
 	}
-	// The merged Gaussian exceeds the limits of a pair or of a grid: keep them apart.
+	// The merged Gaussian exceeds the limits of a pair or of a grid: do not merge.
 	out := make([]factor, 0, len(factors))
 	for _, f := range factors {
 		if f.mass == nil {
@@ -59,7 +59,7 @@ func (f factor) gaussian() (Gaussian, bool) {
 	return g, ok
 }
 
-// factor discretises the pair with its default interval.
+// factor returns the pair, discretised with its default interval.
 func (g Gaussian) factor(o Options) (factor, error) {
 	tail := max(o.MinDelta*tailShare, math.SmallestNonzeroFloat64)
 	from := &source{pair: g, direction: Remove, tail: tail, limit: o.MaxPoints}

@@ -2,15 +2,14 @@ package pld
 
 import "math"
 
-// edge is a point on the real line with the standard normal probability of the tail that it cuts
-// off on its side of 0.
+// edge is a point on the real line with the standard normal probability beyond it, away from 0.
 type edge struct {
 	x, tail, errBound float64 // |tail − (1 − Φ(|x|))| ≤ errBound
 }
 
-// edgeAt computes the tail at x, which itself has a relative error of at most 2^-53. A relative
-// error r in x changes the tail by a relative r·(x² + 1) at most, as the hazard rate of the normal
-// distribution at x > 0 is below x + 1/x.
+// edgeAt returns the edge at x, which may itself have a relative error of up to 2^-53. A relative
+// error r in x changes the tail by a relative error of at most r·(x² + 1), because the hazard rate
+// of the normal distribution at x > 0 is below x + 1/x.
 func edgeAt(x float64) edge {
 	if math.IsInf(x, 0) {
 		return edge{x: x}

@@ -8,18 +8,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Sampled is the pair of a mechanism on a Poisson sample, in which every individual is present
-// independently with probability q, for inputs that differ by the presence of one individual: q·P +
-// (1−q)·Q and Q, where P and Q are the mechanism's own pair for such inputs (Zhu, Dong and Wang,
-// 2022, Theorem 11). For Gaussian it is SubsampledGaussian, which is exact. Any other pair is
-// sampled loss by loss, after it is discretised if it has a density.
+// Sampled is the pair of a mechanism on a Poisson sample, which includes every individual
+// independently with probability q. Inputs differ by the presence of one individual. The pair is
+// q·P + (1−q)·Q and Q, where (P, Q) is the mechanism's own pair for such inputs (Zhu, Dong and
+// Wang, 2022, Theorem 11). For Gaussian it is SubsampledGaussian, which is exact. Any other pair is
+// sampled loss by loss; a pair with a density is first discretised.
 type Sampled struct {
 	Pair     Pair    // pair of the mechanism on the sample
-	Sampling float64 // q, from 2^-60 to 1; with 1 the result is Pair itself
+	Sampling float64 // q, from 2^-60 to 1; if it is 1, the result is Pair itself
 }
 
-// Validate returns a *units.RangeError that names sampling or the parameter of Pair that is
-// out of its range.
+// Validate returns a *units.RangeError if sampling or a parameter of Pair is out of range.
 func (s Sampled) Validate() error { return validateSampling(s.Pair, s.Sampling) }
 
 func validateSampling(p Pair, sampling float64) error {
@@ -33,7 +32,7 @@ func checkSampling(sampling float64) error {
 	return units.Require(sampling >= 0x1p-60 && sampling <= 1, "sampling", sampling, "at least 2^-60 and at most 1")
 }
 
-// exact returns an equal pair that need not be sampled loss by loss, if there is one.
+// exact returns an equal pair that need not be sampled loss by loss, and whether there is one.
 func (s Sampled) exact() (Pair, bool) {
 	if g, ok := s.Pair.(Gaussian); ok {
 		return SubsampledGaussian{Sigma: g.Sigma, Sampling: s.Sampling}, true
@@ -46,9 +45,10 @@ func (s Sampled) symmetric() bool {
 	return exact && p.symmetric()
 }
 
-// loss returns the loss on the sample, rounded up, at an output whose loss without sampling is l:
-// ln(1 − q + q·e^l), or in the direction Add −ln(1 − q + q·e^−l). Both rise with l. All terms
-// inside the logarithm are positive, so it is exact to a few units in their last place.
+// loss returns the loss on the sample, rounded up, at an output whose loss without sampling is l.
+// It is ln(1 − q + q·e^l) in the direction Remove and −ln(1 − q + q·e^−l) in the direction Add.
+// Both increase with l. All terms in the logarithm are positive, so it is exact to a few units in
+// the last place.
 func (s Sampled) loss(d Direction, l float64) float64 {
 	if d == Add {
 		l = -l
@@ -64,7 +64,7 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 	}
 	errBound := (math.Abs(l)+1)*0x1p-49 + math.Abs(value)*0x1p-49
 	if s.Sampling < 0.5 && l <= 1 {
-		// The argument of Log1p is above −1/2, so its relative error less than doubles.
+		// The argument of Log1p is above −1/2, so Log1p less than doubles its relative error.
 		errBound = math.Abs(value) * 0x1p-46
 	}
 	if d == Add {
@@ -73,9 +73,9 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 	return value + errBound
 }
 
-// most returns the loss at an output that is possible only without the individual: −ln(1 − q),
-// rounded up.
-func (s Sampled) most() float64 { return -math.Log1p(-s.Sampling) * (1 + elementary) }
+// maxAbsentLoss returns the loss −ln(1 − q), rounded up, at an output possible only without the
+// individual.
+func (s Sampled) maxAbsentLoss() float64 { return -math.Log1p(-s.Sampling) * (1 + elementary) }
 
 func (s Sampled) extent(d Direction, tail float64) extent {
 	if p, exact := s.exact(); exact {
@@ -85,12 +85,12 @@ func (s Sampled) extent(d Direction, tail float64) extent {
 	e := extent{low: s.loss(d, unsampled.low), high: s.loss(d, unsampled.high), spread: s.steepest(d,
 		unsampled) * unsampled.spread}
 	if d == Add {
-		e.high = max(e.high, min(s.most(), s.loss(d, unsampled.high)+1))
+		e.high = max(e.high, min(s.maxAbsentLoss(), s.loss(d, unsampled.high)+1))
 	}
 	return e
 }
 
-// steepest returns about the greatest derivative of loss on an extent: q·e^l/(1 − q + q·e^l).
+// steepest returns about the greatest derivative of loss in an extent: q·e^l/(1 − q + q·e^l).
 func (s Sampled) steepest(d Direction, unsampled extent) float64 {
 	l := unsampled.high
 	if d == Add {
@@ -100,14 +100,14 @@ func (s Sampled) steepest(d Direction, unsampled extent) float64 {
 }
 
 const (
-	finer      = 4       // how many times finer than the grid the unsampled pair is discretised
-	finestSize = 1 << 20 // most points of that discretisation
+	finer      = 4       // factor by which the unsampled pair is discretised more finely than the grid
+	finestSize = 1 << 20 // maximum number of points of that discretisation
 )
 
-// fill samples the pair's distribution mass by mass. With c = 1 − e^ε·(1−q), the δ of the sample at
-// ε is q·δ_P(ln((e^ε−1+q)/q)) in the direction Remove, and c·δ_P(ln(q·e^ε/c)) in the direction Add.
-// So a distribution that dominates the unsampled pair at every real ε becomes one that dominates
-// the sampled pair.
+// fill samples the pair's distribution loss by loss. With c = 1 − e^ε·(1−q), the δ of the sampled
+// pair at ε is q·δ_P(ln((e^ε−1+q)/q)) in the direction Remove, and c·δ_P(ln(q·e^ε/c)) in the
+// direction Add. Sampling a distribution that dominates the unsampled pair at every real ε thus
+// gives a distribution that dominates the sampled pair.
 func (s Sampled) fill(d Direction, c *intervals) error {
 	if p, exact := s.exact(); exact {
 		return p.fill(d, c)
@@ -127,7 +127,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 			return
 		}
 		if d == Remove {
-			p = (s.Sampling*p + (1-s.Sampling)*other(p, loss)) * (1 + elementary)
+			p = (s.Sampling*p + (1-s.Sampling)*underQ(p, loss)) * (1 + elementary)
 		}
 		total.add(p)
 		c.added++
@@ -142,9 +142,9 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	}
 	c.added += 2
 	if d == Add {
-		// At outputs that P cannot have, the loss is that of an absent individual, which is finite.
+		// At outputs impossible under P, the loss is that of an absent individual: finite.
 		if inner.infinity > 0 {
-			c.atom(s.most(), inner.infinity)
+			c.atom(s.maxAbsentLoss(), inner.infinity)
 		}
 		return nil
 	}
@@ -152,7 +152,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	c.infinity += unbounded
 	c.cut += s.Sampling * inner.cut * (1 - elementary)
 	// The rest of Q, where P has no mass, has the least possible loss. The placed probability
-	// includes margins, so total.rest may be below the true rest, by too little to matter.
+	// includes margins, so total.rest may be negligibly below the true rest.
 	if s.Sampling < 1 {
 		total.add(unbounded)
 		c.atom(math.Log1p(-s.Sampling)*(1-elementary), total.rest())
@@ -160,16 +160,16 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	return nil
 }
 
-// other returns the probability under Q, p·e^−loss rounded up, of an event with probability p under
-// P and the given loss.
-func other(p, loss float64) float64 {
+// underQ returns the probability under Q of an event with probability p under P and the given loss:
+// p·e^−loss, rounded up.
+func underQ(p, loss float64) float64 {
 	if loss > -600 {
 		return p * math.Exp(-loss) * (1 + elementary)
 	}
 	return math.Exp(min(0, logOf(p)-loss)) * (1 + elementary*(1000+2*math.Abs(loss)))
 }
 
-// sum adds numbers and collects the rounding errors in a second number (Neumaier, 1974).
+// sum adds up numbers and collects the rounding errors in a second number (Neumaier, 1974).
 type sum struct{ value, low float64 }
 
 func (s *sum) add(p float64) {
@@ -177,27 +177,25 @@ func (s *sum) add(p float64) {
 	s.value, s.low = value, s.low+rest
 }
 
-// rest returns the distance to 1, rounded up.
+// rest returns 1 minus the sum, rounded up.
 func (s *sum) rest() float64 { return max(0, (1-s.value)-s.low+0x1p-50) }
 
 // WithoutReplacement is the pair of a mechanism on a sample of fixed size without replacement, m of
-// n individuals, for inputs that differ by the replacement of one individual. Both inputs have the
-// same n, which is public. It is made from the mechanism's pair (P, Q) for samples that differ in
-// one individual: with q = m/n, δ at ε ≥ 0 is the δ of q·P + (1−q)·Q against Q, and at ε < 0 the δ
-// of Q against q·P + (1−q)·Q (Zhu, Dong and Wang, 2022, Theorem 11). One pair has both curves: it
-// takes the losses above 0 from the first, those below 0 from the second, and puts the rest of the
-// probability at loss 0.
+// n individuals. Inputs differ by the replacement of one individual, and n is public. The pair is
+// computed from the mechanism's pair (P, Q) for samples that differ in one individual. With q =
+// m/n, its δ at ε ≥ 0 is the δ of q·P + (1−q)·Q against Q, and at ε < 0 it is the δ of Q against
+// q·P + (1−q)·Q (Zhu, Dong and Wang, 2022, Theorem 11). A single pair has both curves: it has the
+// losses above 0 of the first, the losses below 0 of the second, and the rest at 0.
 //
 // For Gaussian noise, the sensitivity is the greatest distance between the values of two samples
-// that differ in one individual: twice one contribution if contributions may have opposite
-// directions.
+// that differ in one individual. It is twice one contribution if contributions may be opposite.
 type WithoutReplacement struct {
-	Pair     Pair    // pair of the mechanism on the sample; it must be symmetric, as all unsampled pairs are
-	Sampling float64 // q = m/n, from 2^-60 to 1; with 1 the result is Pair itself
+	Pair     Pair    // pair of the mechanism on the sample; it must be symmetric, like all unsampled pairs
+	Sampling float64 // q = m/n, from 2^-60 to 1; if it is 1, the result is Pair itself
 }
 
-// Validate returns a *units.RangeError that names sampling or the parameter of Pair that is out of
-// its range, or pair if it is not symmetric.
+// Validate returns a *units.RangeError if sampling or a parameter of Pair is out of range, or if
+// Pair is not symmetric.
 func (w WithoutReplacement) Validate() error {
 	if err := validateSampling(w.Pair, w.Sampling); err != nil {
 		return err
@@ -233,8 +231,8 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 		}
 		side.settle()
 	}
-	// gap is the difference of the two directions' δ at 0, above the first one's mass with a loss
-	// above 0, and notBelow the second one's mass with a loss of at least 0. No sum exceeds 1.
+	// above is the mass of the first direction with a loss above 0, notBelow the mass of the second
+	// direction with a loss of at least 0, and gap their difference of δ at 0. No sum exceeds 1.
 	var above, notBelow, gap sum
 	for i := lo; i <= last; i++ {
 		p, other, share := up.mass[i-lo], down.mass[i-lo], -math.Expm1(-c.loss(i))
@@ -258,15 +256,15 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 	gap.add(down.infinity)
 	gap.add(-up.infinity)
 	c.add(0, max(0, (notBelow.value-above.value)+(notBelow.low-above.low)+0x1p-50))
-	// Both directions have the same δ at 0, up to rounding. Mass that the first lacks goes to the
-	// next loss, where it adds little to δ; at infinity it would add all of itself.
+	// Both directions have the same δ at 0, up to rounding. Mass that the first direction lacks is
+	// put at the smallest positive loss, where it adds much less to δ than at infinity.
 	c.add(1, max(0, gap.value+gap.low+0x1p-48)/c.share)
 	c.added += 4
 	return nil
 }
 
-// logOf returns ln p for p > 0. It is right for subnormal numbers too, where math.Log is wrong on
-// amd64 (Go 1.26): it returns −709 instead of −744 for the least one.
+// logOf returns ln p for p > 0. It is also correct for subnormal numbers, for which math.Log is
+// wrong on amd64 (Go 1.26): for the least number, math.Log returns −709 instead of −744.
 func logOf(p float64) float64 {
 	if p < 0x1p-1022 {
 		return math.Log(p*0x1p64) - 64*math.Ln2

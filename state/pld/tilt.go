@@ -3,17 +3,17 @@ package pld
 import "math"
 
 const (
-	// reach is how far below its best point, in nats, a tilted distribution is still used for δ:
-	// there the error of its transform, relative to δ, is e^reach times as large.
+	// reach is the depth below its best point, in nats, down to which a tilted distribution is used
+	// for δ. At that depth, the error of its transform relative to δ is e^reach times as large.
 	reach = 8
-	// windowDepth limits the part of a tilted distribution that does not fit the transform to
-	// e^−windowDepth, and so to e^(reach−windowDepth) = 8e-10 of any δ computed from it.
+	// windowDepth limits the part of a tilted distribution outside the window to e^−windowDepth,
+	// and thus to e^(reach−windowDepth) = 8e-10 of any δ that is computed from it.
 	windowDepth = 29
-	// summaryPoints is roughly the most points in the summary of a measure.
+	// summaryPoints is about the maximum number of points in the summary of a measure.
 	summaryPoints = 1024
 )
 
-// shape summarises the composition for choosing tilts and windows.
+// shape is a summary of the composition for choosing tilts and windows.
 type shape struct {
 	parts  []summary
 	counts []float64
@@ -38,12 +38,12 @@ func (s shape) cumulants(t float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
-// tilts returns the values of θ that tilt the composition by e^(θ·loss) before its transform. The
-// first is 0. Let e^C(x), with C(x) = min_θ K(θ) − θx, be Chernoff's bound on the probability of a
-// loss above x. Each further θ is the smallest with K(θ) − θx ≤ C(x) + reach at the point x where
-// the previous θ ceases to be good enough, and so on until e^C(x) is MinDelta. For a normal
-// composition x rises by 2·√(2·reach) standard deviations each time. For a single δ, the θ for its
-// x is enough.
+// tilts returns the values of θ with which the composition is tilted by e^(θ·loss) and transformed.
+// The first θ is 0. Let e^C(x), with C(x) = min_θ K(θ) − θx, be Chernoff's bound on the probability
+// of a loss above x. Each further θ is the smallest with K(θ) − θx ≤ C(x) + reach, where x is the
+// point at which the previous θ ceases to be good enough. The last θ is that for which e^C(x) is
+// MinDelta. For a normal composition, x increases by 2·√(2·reach) standard deviations with each θ.
+// If Options.Delta is set, only the θ for its x is needed.
 func (c *composition) tilts(s shape) []float64 {
 	if target := math.Log(c.options.Delta); c.options.Delta > 0 {
 		if best, ok := s.solve(target, 0); ok {
@@ -67,7 +67,7 @@ func (c *composition) tilts(s shape) []float64 {
 	return tilts
 }
 
-// smallest returns about the smallest θ between lo and hi with K(θ) − θx ≤ bound; hi satisfies it.
+// smallest returns about the smallest θ between lo and hi with K(θ) − θx ≤ bound. hi satisfies it.
 func (s shape) smallest(x, bound, lo, hi float64) float64 {
 	for range 20 {
 		mid := (lo + hi) / 2
@@ -80,8 +80,8 @@ func (s shape) smallest(x, bound, lo, hi float64) float64 {
 	return hi
 }
 
-// solve returns the θ above the given one with K(θ) − θK'(θ) = target, or false if there is no such
-// θ because the greatest loss has a greater probability.
+// solve returns the θ > above with K(θ) − θK'(θ) = target. It returns false if there is no such θ,
+// because the greatest loss has too high a probability.
 func (s shape) solve(target, above float64) (float64, bool) {
 	const steepest = 0x1p24
 	depth := func(theta float64) float64 {
@@ -108,12 +108,12 @@ func (s shape) solve(target, above float64) (float64, bool) {
 // window is the part of the lattice on which a tilted composition is computed.
 type window struct {
 	low, size int     // size is a power of two
-	chernoff  float64 // the θ used to bound the tail above
+	chernoff  float64 // the θ for Chernoff's bound on the mass above the window
 }
 
-// windowFor chooses a window outside which the tilted composition has a mass of about
-// e^−windowDepth at most. On either side it is the smallest for which Chernoff's bound, with an
-// exponent from a geometric range, shows this.
+// windowFor returns a window outside which the tilted composition has a mass of at most about
+// e^−windowDepth. On either side, the window is the smallest for which Chernoff's bound proves
+// this, with an exponent from a geometric range.
 func (c *composition) windowFor(s shape, theta float64) (window, error) {
 	k, mean, variance := s.cumulants(theta)
 	deviation := math.Sqrt(variance) + c.lattice.unit
@@ -143,7 +143,7 @@ func (c *composition) windowFor(s shape, theta float64) (window, error) {
 }
 
 // beyond returns an upper bound on the probability of a finite loss above the window: e^(K(t) −
-// t·x) at its upper end x.
+// t·x) for the upper end x of the window.
 func (c *composition) beyond(w window) float64 {
 	if w.low+w.size > c.lattice.last {
 		return 0

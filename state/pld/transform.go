@@ -6,21 +6,23 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// unitRoundoff bounds the relative error of one float64 operation.
+// unitRoundoff is a bound on the relative error of one float64 operation.
 const unitRoundoff = 0x1p-53
 
 // transformError returns a bound on the error of every coefficient that fourier.FFT computes, in
-// either direction, for a sequence of length n (a power of two) with absolute values of sum norm.
+// either direction. n is the sequence's length, a power of two, and norm the sum of its absolute
+// values.
 //
-// A coefficient is a sum over the inputs, each multiplied by at most one twiddle factor for every
-// two binary stages (the transform is of radix 4). The arguments of the twiddle factors are below
-// 3π/2 and exact to 3 roundings, so the factors are within 16u; a complex product adds √5·u and the
-// two additions 2u: less than 32u for two stages, relative to each input's share.
+// A coefficient is a sum over the inputs, each of which is multiplied by at most one twiddle factor
+// for every two binary stages (the transform has radix 4). The arguments of the twiddle factors are
+// below 3π/2 and have 3 roundings, so the factors have errors of at most 16u. A complex product
+// adds √5·u, and the two additions add 2u. Two stages add less than 32u relative to an input's
+// share.
 func transformError(n int, norm float64) float64 {
 	return (16*math.Log2(float64(n)) + 16) * unitRoundoff * norm
 }
 
-// transformed composes the factors with one transform per factor and tilt.
+// transformed returns the curve of the composition. It computes one transform per factor and tilt.
 func (c *composition) transformed() (curve, error) {
 	s := shapeOf(c.factors)
 	tilts := c.tilts(s)
@@ -52,13 +54,13 @@ func (c *composition) transformed() (curve, error) {
 	return out, nil
 }
 
-// workspace is memory for convolve, reused for each tilt.
+// workspace is memory for convolve. It is reused for each tilt.
 type workspace struct {
 	plan      *fourier.FFT
 	sequence  []float64
 	spectrum  []complex128
 	product   []complex128
-	errBounds []float64 // bounds on the error of each coefficient of product
+	errBounds []float64 // bound on the error of each coefficient of product
 }
 
 func (w *workspace) reset(n int) {
@@ -75,8 +77,8 @@ func (w *workspace) reset(n int) {
 }
 
 // convolve returns the composition of the measures tilted by e^(θ·loss), on a window of the
-// lattice. Mass outside the window wraps around into it, which raises the result; mass above the
-// window is also counted in `beyond`.
+// lattice. Mass outside the window wraps around into the window, which increases the result. Mass
+// above the window is also included in tilted.beyond.
 func (c *composition) convolve(theta float64, w window, work *workspace) (tilted, error) {
 	work.reset(w.size)
 	t := tilted{low: w.low, theta: theta, beyond: c.beyond(w)}
@@ -101,8 +103,8 @@ func (c *composition) convolve(theta float64, w window, work *workspace) (tilted
 	return t, nil
 }
 
-// tilt writes mass·e^(θ·loss − scale) of f to the sequence, folded to its length. It returns the
-// largest exponent and the number of times that the measure wraps around.
+// tilt sets sequence to mass·e^(θ·loss − scale) of f, folded to the length of sequence. It returns
+// the largest exponent and the number of times that the measure wraps around.
 func (c *composition) tilt(f factor, theta, scale float64, sequence []float64) (largest float64, folds int) {
 	clear(sequence)
 	step, mask := c.stepOf(f), len(sequence)-1
@@ -114,10 +116,9 @@ func (c *composition) tilt(f factor, theta, scale float64, sequence []float64) (
 	return largest, len(f.mass) * step / len(sequence)
 }
 
-// multiply multiplies the product by the n-th power of the spectrum, whose coefficients are within
-// e of their true values. With |z| ≤ m, the true powers are within n·e·(m+e)^(n−1) of the exact
-// powers of the computed coefficients, and a product of n complex numbers has a relative error of
-// at most √5·n·u.
+// multiply multiplies product by the n-th power of spectrum, whose coefficients have errors of at
+// most e. If |z| ≤ m, the true power is within n·e·(m+e)^(n−1) of the exact power of the computed
+// coefficient z. A computed product of n complex numbers has a relative error of at most √5·n·u.
 func (w *workspace) multiply(n int, e float64) {
 	count := float64(n)
 	e += 8 * unitRoundoff * (e + 1)
@@ -147,8 +148,8 @@ func power[T float64 | complex128](x T, n int) T {
 	return result
 }
 
-// invert transforms the product back and returns it, rotated to begin at the low end of the window,
-// with a bound on the error of every value.
+// invert returns the inverse transform of product, rotated to begin at the low end of the window,
+// and a bound on the error of every value.
 func (w *workspace) invert(win window) (value []float64, errBound float64) {
 	n := win.size
 	norm := 0.0

@@ -5,14 +5,14 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Comparison is a field and a constant that a filter compares by ==, != or in.
+// Comparison is a pair of a field and a constant that a filter compares by ==, != or in.
 type Comparison struct {
 	Field string
 	With  any    // nil, bool, string or, for a number, float64
-	Text  string // text of the constant
+	Text  string // the constant as written in the filter
 }
 
-// Comparisons returns the comparisons in a valid filter, except those of members within a field.
+// Comparisons returns the comparisons in a valid filter, except comparisons of a field's members.
 func Comparisons(text string) []Comparison {
 	tree, err := parser.Parse(text)
 	if err != nil {
@@ -20,10 +20,10 @@ func Comparisons(text string) []Comparison {
 	}
 	var c comparer
 	ast.Walk(&tree.Node, &c)
-	return c.found
+	return c.comparisons
 }
 
-type comparer struct{ found []Comparison }
+type comparer struct{ comparisons []Comparison }
 
 // Visit implements ast.Visitor.
 func (c *comparer) Visit(node *ast.Node) {
@@ -51,27 +51,27 @@ func (c *comparer) add(field, constant ast.Node) {
 		name = n.Value
 	case *ast.MemberNode: // $env["a name"]
 		root, ok := n.Node.(*ast.IdentifierNode)
-		property, is := n.Property.(*ast.StringNode)
-		if !ok || !is || root.Value != "$env" {
+		property, isString := n.Property.(*ast.StringNode)
+		if !ok || !isString || root.Value != "$env" {
 			return
 		}
 		name = property.Value
 	default:
 		return
 	}
-	found := Comparison{Field: name, Text: constant.String()}
+	comparison := Comparison{Field: name, Text: constant.String()}
 	switch n := constant.(type) {
 	case *ast.NilNode:
 	case *ast.BoolNode:
-		found.With = n.Value
+		comparison.With = n.Value
 	case *ast.StringNode:
-		found.With = n.Value
+		comparison.With = n.Value
 	case *ast.IntegerNode:
-		found.With = float64(n.Value)
+		comparison.With = float64(n.Value)
 	case *ast.FloatNode:
-		found.With = n.Value
+		comparison.With = n.Value
 	default:
 		return
 	}
-	c.found = append(c.found, found)
+	c.comparisons = append(c.comparisons, comparison)
 }

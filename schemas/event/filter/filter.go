@@ -21,9 +21,9 @@ const (
 	memoryCost = 10000
 )
 
-// Fields returns the sorted names of the event's fields that a filter uses, without members of
-// these fields. If the text is not a Boolean expression over an event's fields, the error states
-// the line and column.
+// Fields returns the sorted names of the event fields that a filter uses, without the names of
+// members of these fields. If the text is not a Boolean expression over an event's fields, Fields
+// returns an error with the line and column.
 func Fields(text string) ([]string, error) {
 	f, err := compile(text)
 	if err != nil {
@@ -33,7 +33,7 @@ func Fields(text string) ([]string, error) {
 	return f.names, nil
 }
 
-// compiled is a filter that can be run.
+// compiled is a compiled filter.
 type compiled struct {
 	program *vm.Program
 	names   []string   // fields used, in order of first use
@@ -64,7 +64,7 @@ func compile(text string) (*compiled, error) {
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// hintAt returns a hint at the operator that was probably meant, or "".
+// hintAt returns a hint that suggests the operator that was probably meant, or "".
 func hintAt(err error) string {
 	if strings.Contains(err.Error(), `Operator("=")`) {
 		return "\n write == instead of ="
@@ -72,7 +72,7 @@ func hintAt(err error) string {
 	return ""
 }
 
-// walker finds the fields of a filter and its first forbidden part.
+// walker finds the fields that a filter uses and the first part that is not allowed.
 type walker struct {
 	names []string
 	needs [][]string
@@ -85,16 +85,16 @@ func (w *walker) refuse(n ast.Node, reason string) {
 	}
 }
 
-// visit walks an expression. absent is set on the left of "??", where a missing field is nil.
-func (w *walker) visit(node ast.Node, absent bool) {
+// visit walks an expression. optional is set to the left of "??", where a missing field is nil.
+func (w *walker) visit(node ast.Node, optional bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:
-		w.path(n, absent)
+		w.path(n, optional)
 	case *ast.UnaryNode:
 		w.visit(n.Node, false)
 	case *ast.BinaryNode:
-		w.binary(n, absent)
+		w.binary(n, optional)
 	case *ast.ConditionalNode:
 		w.visit(n.Cond, false)
 		w.visit(n.Exp1, false)
@@ -115,15 +115,15 @@ func (w *walker) visit(node ast.Node, absent bool) {
 	case *ast.VariableDeclaratorNode, *ast.SequenceNode:
 		w.refuse(n, "filters have no variables")
 	default:
-		w.refuse(n, "filters compare fields, numbers, strings and lists only")
+		w.refuse(n, "filters can only compare fields, numbers, strings and lists")
 	}
 }
 
-func (w *walker) binary(n *ast.BinaryNode, absent bool) {
+func (w *walker) binary(n *ast.BinaryNode, optional bool) {
 	switch n.Operator {
 	case "??":
 		w.visit(n.Left, true)
-		w.visit(n.Right, absent)
+		w.visit(n.Right, optional)
 		return
 	case "matches":
 		if _, ok := n.Right.(*ast.StringNode); !ok {
@@ -142,9 +142,9 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 	w.visit(n.Right, false)
 }
 
-// path records a field or a chain of its members. Events need the part before the first "?." or
-// index.
-func (w *walker) path(node ast.Node, absent bool) {
+// path records the use of a field or of a chain of its members. To pass, an event must have the
+// part of the chain before the first "?." or index.
+func (w *walker) path(node ast.Node, optional bool) {
 	var members []*ast.MemberNode // from the last to the first
 	for {
 		if c, ok := node.(*ast.ChainNode); ok {
@@ -194,7 +194,7 @@ func (w *walker) path(node ast.Node, absent bool) {
 		if !slices.Contains(w.names, need[0]) {
 			w.names = append(w.names, need[0])
 		}
-		if !absent {
+		if !optional {
 			w.needs = append(w.needs, need)
 		}
 	}

@@ -6,29 +6,29 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// MaxFilters is the greatest number of filters in a set: Passes returns a bit for each.
+// MaxFilters is the maximum number of filters in a set. Passes returns one bit per filter.
 const MaxFilters = 64
 
-// Set runs filters. A nil Set has none. Not for concurrent use.
+// Set is a set of filters. A nil Set has no filters. A Set is not safe for concurrent use.
 type Set struct {
-	filters []running
-	fields  []string // fields of all filters
-	users   []int    // by field: the first filter that uses it
+	filters   []setFilter
+	fields    []string // fields of all filters
+	firstUses []int    // by field: the first filter that uses it
 
 	machine vm.VM
 	env     map[string]any
-	present []bool // by field: whether the event has it
+	present []bool // by field: whether the event has the field
 }
 
-type running struct {
+type setFilter struct {
 	*compiled
 	needs []need
 }
 
-// need is a path that an event must have to pass.
+// need is a path that must exist in an event for the event to pass.
 type need struct {
-	field int
-	below []string
+	field   int
+	members []string
 }
 
 // NewSet returns a set without filters.
@@ -38,7 +38,8 @@ func NewSet() *Set {
 	return s
 }
 
-// Add compiles the next of at most MaxFilters filters. Errors are as for Fields.
+// Add compiles a filter and appends it to the set, which can hold at most MaxFilters. It returns
+// the same errors as Fields.
 func (s *Set) Add(text string) error {
 	f, err := compile(text)
 	if err != nil {
@@ -48,19 +49,19 @@ func (s *Set) Add(text string) error {
 		if !slices.Contains(s.fields, name) {
 			s.fields = append(s.fields, name)
 			s.present = append(s.present, false)
-			s.users = append(s.users, len(s.filters))
+			s.firstUses = append(s.firstUses, len(s.filters))
 		}
 	}
-	r := running{compiled: f}
+	r := setFilter{compiled: f}
 	for _, path := range f.needs {
-		r.needs = append(r.needs, need{field: slices.Index(s.fields, path[0]), below: path[1:]})
+		r.needs = append(r.needs, need{field: slices.Index(s.fields, path[0]), members: path[1:]})
 	}
 	s.filters = append(s.filters, r)
 	return nil
 }
 
-// Names returns the distinct fields of the filters in order of first use. The caller must not
-// modify the slice.
+// Names returns the names of the fields that the filters use, in order of first use. The caller
+// must not modify the slice.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -68,17 +69,15 @@ func (s *Set) Names() []string {
 	return s.fields
 }
 
-// FirstUse returns the index of the first filter that uses a field from Names.
-func (s *Set) FirstUse(name string) int { return s.users[slices.Index(s.fields, name)] }
+// FirstUse returns the index of the first filter that uses the field name, one of Names.
+func (s *Set) FirstUse(name string) int { return s.firstUses[slices.Index(s.fields, name)] }
 
-// Put sets the event's value for field i of Names: nil, bool, int64, float64, string, []any or
-// map[string]any. present is false if the event lacks the field.
-func (s *Set) Put(i int, v any, present bool) {
-	s.env[s.fields[i]], s.present[i] = v, present
-}
+// Put sets the event's value of the field Names()[i]. The value is nil, a bool, int64, float64,
+// string, []any or map[string]any. present is false if the event lacks the field.
+func (s *Set) Put(i int, v any, present bool) { s.env[s.fields[i]], s.present[i] = v, present }
 
-// Passes evaluates all filters after Put for every field: bit i is set if filter i is true. A
-// filter that fails to evaluate is false.
+// Passes evaluates all filters. Bit i of the result is set if filter i is true. A filter whose
+// evaluation fails is false. Put must have been called for every field of the event.
 func (s *Set) Passes() uint64 {
 	var bits uint64
 	for i := range s.filters {
@@ -89,16 +88,16 @@ func (s *Set) Passes() uint64 {
 	return bits
 }
 
-func (s *Set) passes(f *running) bool {
+func (s *Set) passes(f *setFilter) bool {
 	for _, need := range f.needs {
 		if !s.present[need.field] {
 			return false
 		}
 		value := s.env[s.fields[need.field]]
-		for _, name := range need.below {
+		for _, name := range need.members {
 			record, ok := value.(map[string]any)
 			if !ok {
-				break // the evaluation decides
+				break // the filter's evaluation handles other types
 			}
 			if value, ok = record[name]; !ok {
 				return false

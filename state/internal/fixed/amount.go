@@ -16,33 +16,32 @@ const (
 	Size = wideBits / 8
 )
 
-// Amount is a number from 0 to just below 2^48 in units of 2^-208. Every float64 of at least 2^-156
-// is a whole number of units, and so is the square of every float64 of at least 2^-52: their sums
-// are exact. The zero value is 0; comparable with ==.
+// Amount is a number from 0 to just below 2^48 in units of 2^-208. Every float64 of at least
+// 2^-156, and the square of every float64 of at least 2^-52, is an integer number of units, so that
+// their sums are exact. The zero value is 0. Amounts can be compared with ==.
 type Amount struct{ units wide }
 
 var (
-	// Max is the saturation value: a loss of Max is refused by every Meter.
+	// Max is the saturation value. Every Meter refuses a loss of Max.
 	Max = Amount{wideMax}
 
 	largestLimit = Amount{wideMax.sub(wide{a: 1})}
 )
 
-// Up returns the least Amount that is not below f. It returns Max for NaN and from 2^48 on, and 0
-// for anything that is not above 0.
+// Up returns the least Amount that is not below f. It is Max for NaN and f ≥ 2^48, and 0 for f ≤ 0.
 func Up(f float64) Amount { return fromFloat(f, units.RoundUp) }
 
-// Down returns the greatest Amount below Max that is not above f: 0 for NaN and f ≤ 0.
+// Down returns the greatest Amount below Max that is not above f. It is 0 for NaN and f ≤ 0.
 func Down(f float64) Amount { return fromFloat(f, units.RoundDown) }
 
-// SquareUp returns the least Amount that is not below the exact f². It returns Max for NaN and from
-// |f| = 2^24 on.
+// SquareUp returns the least Amount that is not below the exact f². It is Max for NaN and |f| ≥
+// 2^24.
 func SquareUp(f float64) Amount { return fromSquare(f, units.RoundUp) }
 
-// SquareDown returns the greatest Amount below Max that is not above the exact f², and 0 for NaN.
+// SquareDown returns the greatest Amount below Max that is not above the exact f²; 0 for NaN.
 func SquareDown(f float64) Amount { return fromSquare(f, units.RoundDown) }
 
-// BigDown returns the greatest Amount below Max that is not above x: 0 for x ≤ 0.
+// BigDown returns the greatest Amount below Max that is not above x. It returns 0 for x ≤ 0.
 func BigDown(x *big.Float) Amount {
 	if x.Sign() <= 0 {
 		return Amount{}
@@ -54,12 +53,12 @@ func BigDown(x *big.Float) Amount {
 	return below(wideFromBig(units))
 }
 
-// FromMu2 returns an account's μ² exactly.
+// FromMu2 returns the exact Amount of a μ² in the units of accounts.
 func FromMu2(m units.Mu2) Amount {
 	return scale(int128.Uint{Lo: uint64(m)}, unitBits-units.Mu2Bits, units.RoundUp)
 }
 
-// FromInteger returns n·2^-16, so that every n fits.
+// FromInteger returns n·2^-16. With this scale, every n fits.
 func FromInteger(n uint64) Amount { return Amount{wide{d: n}} }
 
 // Integer returns a·2^16, rounded down.
@@ -83,18 +82,18 @@ func (a Amount) Add(b Amount) (Amount, bool) {
 // Sub returns a - b, or 0 if b > a.
 func (a Amount) Sub(b Amount) Amount { return Amount{a.units.sub(b.units)} }
 
-// Big returns the number of units of 2^-208 as a fresh value.
+// Big returns a in units of 2^-208, as a new value.
 func (a Amount) Big() *big.Int { return a.units.big() }
 
-// FloatDown returns the greatest float64 that is not above a. For a below Max it
-// is also the greatest f with Up(f) ≤ a.
+// FloatDown returns the greatest float64 that is not above a. If a < Max, it is the greatest f with
+// Up(f) ≤ a.
 func (a Amount) FloatDown() float64 { return a.float(units.RoundDown) }
 
 // FloatUp returns the least float64 that is not below a.
 func (a Amount) FloatUp() float64 { return a.float(units.RoundUp) }
 
-// Root returns the greatest float64 f with SquareUp(f) ≤ a, where Max counts as the
-// Amount below it: √a rounded down.
+// Root returns √a, rounded down: the greatest float64 f with SquareUp(f) ≤ a. Max counts as the
+// Amount just below it.
 func (a Amount) Root() float64 {
 	if a == Max {
 		a = largestLimit
@@ -113,7 +112,7 @@ func (a Amount) Root() float64 {
 	}
 }
 
-// RootUp returns the least float64 f ≥ 0 with f² ≥ a: √a rounded up.
+// RootUp returns √a, rounded up: the least float64 f ≥ 0 with f² ≥ a.
 func (a Amount) RootUp() float64 {
 	root := a.Root()
 	if SquareDown(root).Cmp(a) >= 0 {
@@ -122,7 +121,7 @@ func (a Amount) RootUp() float64 {
 	return math.Nextafter(root, math.Inf(1))
 }
 
-// Bytes returns the units as a big-endian integer.
+// Bytes returns a in units of 2^-208, as a big-endian integer.
 func (a Amount) Bytes() (b [Size]byte) {
 	a.units.big().FillBytes(b[:])
 	return b
@@ -133,8 +132,8 @@ func FromBytes(b [Size]byte) Amount { return Amount{wideFromBig(new(big.Int).Set
 
 func (a Amount) float(dir units.Rounding) float64 {
 	drop := max(0, a.units.length()-mantissaBits)
-	kept, rest := a.units.top(drop)
-	if rest && dir == units.RoundUp {
+	kept, inexact := a.units.top(drop)
+	if inexact && dir == units.RoundUp {
 		kept++
 	}
 	return math.Ldexp(float64(kept), drop-unitBits)
@@ -168,8 +167,8 @@ func outside(f float64, dir units.Rounding) Amount {
 	return Max
 }
 
-// scale returns u·2^shift in the given direction. A result rounded down stays below Max, even on
-// overflow.
+// scale returns u·2^shift units, rounded in the given direction. A result that is rounded down is
+// below Max, even on overflow.
 func scale(u int128.Uint, shift int, dir units.Rounding) Amount {
 	scaled := placed(u, shift, dir == units.RoundUp)
 	if dir == units.RoundDown {
@@ -178,7 +177,7 @@ func scale(u int128.Uint, shift int, dir units.Rounding) Amount {
 	return Amount{scaled}
 }
 
-// below returns the amount, or the Amount just below Max if it is Max.
+// below returns amount, or the Amount just below Max if amount is Max.
 func below(amount wide) Amount {
 	if amount == wideMax {
 		return largestLimit

@@ -1,17 +1,17 @@
-// Package fixed implements sums of privacy loss, 256-bit integers in units of 2^-208 made from
-// float64 values with an explicit direction of rounding, and meters that check such sums against a
-// limit. One function, Fits, decides whether a loss fits a budget, for the filters of package
-// accounting and for package accounts.
+// Package fixed implements sums of privacy loss as 256-bit integers in units of 2^-208. They are
+// made from float64 values with an explicit direction of rounding. Meters check such sums against a
+// limit. A single function, Fits, decides whether a loss fits into a budget, for the filters of
+// package accounting and for package accounts.
 //
 // # Guarantees
 //
-//   - Up and SquareUp return the least Amount that is not below the exact value, Down and
-//     SquareDown the greatest that is not above it. Sums of Amounts are exact, however many are
-//     added: no error accumulates. A float64 of at least 2^-156, and the square of a float64 of at
-//     least 2^-52, are not rounded at all.
+//   - Up and SquareUp return the least Amount that is not below the exact value; Down and
+//     SquareDown return the greatest Amount that is not above it. Sums of Amounts are exact, so no
+//     error accumulates. A float64 of at least 2^-156, and the square of a float64 of at least
+//     2^-52, are not rounded at all.
 //   - Arithmetic saturates at Max. No limit reaches Max, so every Meter refuses a sum that
 //     overflows 256 bits.
-//   - The taken and reserved amounts of a Meter never exceed its limit together, and a call that
+//   - The sum of the taken and reserved amounts of a Meter never exceeds its limit, and a call that
 //     returns false changes nothing.
 //   - No operation allocates, except Big, Bytes and FromBytes.
 //
@@ -22,5 +22,5 @@
 //
 // # Concurrency
 //
-// An Amount is a value. A Meter belongs to one goroutine at a time.
+// A Meter must be used by only one goroutine at a time.
 package fixed

@@ -11,8 +11,8 @@ import (
 
 const wideBits = 256
 
-// wide is the integer d·2^192 + c·2^128 + b·2^64 + a, in fields because the compiler does not keep
-// arrays in registers. Overflow saturates.
+// wide is the integer d·2^192 + c·2^128 + b·2^64 + a. It has fields because the compiler does not
+// keep arrays in registers. Overflow saturates.
 type wide struct{ d, c, b, a uint64 }
 
 var wideMax = wide{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
@@ -72,7 +72,7 @@ func (x wide) length() int {
 	return bits.Len64(x.a)
 }
 
-// top returns the 64 bits of x from bit n up, 0 ≤ n < 256, and whether a lower bit is set.
+// top returns the 64 bits of x from bit n upward, 0 ≤ n < 256, and whether a lower bit is set.
 func (x wide) top(n int) (kept uint64, rest bool) {
 	for ; n >= 64; n -= 64 {
 		rest = rest || x.a != 0
@@ -99,7 +99,7 @@ func placed(u int128.Uint, shift int, up bool) wide {
 	return x
 }
 
-// big returns x as a fresh value.
+// big returns x as a new value.
 func (x wide) big() *big.Int {
 	var b [wideBits / 8]byte
 	for i, limb := range []uint64{x.d, x.c, x.b, x.a} {
@@ -108,7 +108,7 @@ func (x wide) big() *big.Int {
 	return new(big.Int).SetBytes(b[:])
 }
 
-// wideFromBig returns v, or wideMax unless 0 ≤ v < 2^256.
+// wideFromBig returns v if 0 ≤ v < 2^256, and otherwise wideMax.
 func wideFromBig(v *big.Int) wide {
 	if v.Sign() < 0 || v.BitLen() > wideBits {
 		return wideMax
