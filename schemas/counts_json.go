@@ -110,8 +110,8 @@ func (o *jsonObject) float(name string, f float64) {
 	}
 }
 
-// text appends a field with s, which must be valid UTF-8. Only the escapes that JSON requires
-// occur.
+// text appends a field with s, which must be valid UTF-8. It uses only the escapes that JSON
+// requires.
 func (o *jsonObject) text(name, s string) {
 	const digits = "0123456789abcdef"
 	o.name(name)

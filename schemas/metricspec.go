@@ -39,8 +39,7 @@ type MetricSpec struct {
 	// the user contributes 1. For a contribution of c it is c² times as large: see
 	// budgets.Budget.KeyDelta.
 	DeltaKey units.Delta
-	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means the whole
-	// budget.
+	// Burst, Refill and Horizon are the metric's accounts.Allowance. Burst 0 means all of it.
 	Burst, Refill units.Mu2
 	Horizon       int64
 	Period        string // budget period, as time.Duration prints it; "" if the period never ends

@@ -402,7 +402,7 @@ func (w *wire) wide(v *int128.Uint, what string) {
 
 func (w *wire) precision(v *units.Precision, what string) { w.wide((*int128.Uint)(v), what) }
 
-// more reports whether optional fields follow: present while writing, or that bytes are left.
+// more reports whether optional fields follow. While writing, it returns present.
 func (w *wire) more(present bool) bool {
 	if w.reading {
 		return len(w.rest) > 0

@@ -51,7 +51,8 @@ func NewGaussianSquare(budget units.Mu2) (*Filter[loss.GDP], error) {
 }
 
 // SpendSquare charges exactly the given μ², in the units of package accounts, so that an account
-// and a Gaussian filter with the same budget accept the same charges. The error is ErrExceeded.
+// and a Gaussian filter with the same budget accept the same charges. The error is ErrExceeded if
+// μ² does not fit.
 func SpendSquare(f *Filter[loss.GDP], square units.Mu2) error {
 	if len(f.meters) == 0 || !f.meters[0].Admit(fixed.Spend, fixed.FromMu2(square)) {
 		return ErrExceeded

@@ -93,7 +93,8 @@ func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
 
 // Answer returns the noisy sum of one query over its active users, in d ≥ 1 coordinates. values
 // yields every user once, with the user's d integers. The integers must be functions of the user's
-// data and of earlier sums. Answer does not keep them.
+// data and of earlier sums. Answer reads them before it requests the next user, and does not keep
+// them.
 //
 // A user whose vector does not have d coordinates, or whose squared norm does not fit into the rest
 // of the budget, is left out. A sum beyond ±2^53, which takes at least 2^21 users, is clamped.

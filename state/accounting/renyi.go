@@ -13,7 +13,8 @@ import (
 // NewRenyi returns the Rényi filter: divergences add up at every order of the budget, and the sum
 // at every order must stay within the budget (Feldman and Zrnic, Theorem 4.3 for one order, Remark
 // 4.4 for several). Everything accepted together is (α, B_α)-RDP at every order α of the budget.
-// The error is a *units.RangeError unless every Epsilon is at least 2^-80 and below 2^48.
+// The error is a *units.RangeError unless every Epsilon is at least 2^-80 and below 2^48. The slice
+// is not retained.
 //
 // A filter that continued while any single order is within the budget would be invalid: the outputs
 // would choose the order that is left at the end.

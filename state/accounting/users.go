@@ -29,7 +29,7 @@ const (
 	// ForRound leaves the user out of that round only (Feldman and Zrnic, Algorithm 3).
 	ForRound Policy = iota
 	// ForGood leaves the user out of that round and all later rounds (the active sets of Feldman
-	// and Zrnic, Corollary 4.7). Each round then covers a subset of the previous round's users.
+	// and Zrnic, Corollary 4.7). A later round never includes a user who was left out before.
 	ForGood
 )
 

@@ -11,7 +11,8 @@ import (
 // most Burst, begins full, and is refilled evenly by Refill per Horizon. It thus pays out at most
 // Burst + Refill within any Horizon. The zero value means no limit.
 //
-// An allowance spreads a budget over time and over metrics. The promise is due to Account.Fits.
+// An allowance spreads a budget over time and over metrics. The privacy promise depends only on
+// Account.Fits.
 //
 // The state of a bucket is one number, its debt: the total that was ever taken, including refill
 // that was lost while the bucket was full. A full bucket has debt 0.

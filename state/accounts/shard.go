@@ -201,7 +201,7 @@ func (s *Shard) find(k accountKey) (slot, n int) {
 // from the top bits of the hash, and the slot's position from the bottom bits.
 func slotOf(hash uint64, n int) uint32 { return uint32(hash>>32)&^slotMask | uint32(n+1) }
 
-// hash has a seed per Shard, because another pipeline may let users choose their ids.
+// hash uses a seed per Shard, because another pipeline may let users choose their ids.
 func (s *Shard) hash(k accountKey) uint64 { return maphash.Comparable(s.seed, k) }
 
 func (s *Shard) entry(n int) *shardEntry { return &s.chunks[n>>chunkBits][n&(chunkSize-1)] }

@@ -92,8 +92,8 @@ func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 }
 
 // EpsilonOf returns the least ε ≥ 0, rounded up, at which a user who spent m has a δ of at most
-// delta. If delta is outside [MinDelta, 1), or the accountant is unknown, it returns +Inf: no
-// promise.
+// delta. If delta is outside [MinDelta, 1), or the accountant is unknown, it returns +Inf, which
+// promises nothing.
 func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 	if CheckDelta(delta) != nil || !a.Known() {
 		return math.Inf(1)

@@ -95,8 +95,8 @@ func SampledDiscreteGaussian(sigma float64, sensitivity int, sampling float64) (
 	return m.checked()
 }
 
-// SampledLaplace returns Laplace on a Poisson sample, as SampledGaussian does for Gaussian. It has
-// ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The error is a
+// SampledLaplace returns Laplace on a Poisson sample, as SampledGaussian does for Gaussian. It is
+// ε-DP with ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The error is a
 // *units.RangeError.
 func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 	m, err := Laplace(scale, sensitivity)

@@ -256,7 +256,8 @@ func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 // EpsilonAt returns an upper bound on the least ε ≥ 0 whose δ is at most delta in both directions,
 // for 0 < delta < 1. For that ε, DeltaAt returns at most delta. If delta is below the probability
 // of an unbounded loss in the pairs themselves, ε is +Inf without an error. The error is a
-// *units.RangeError, a *SizeError or a *FloorError. With an error, ε is +Inf: no promise.
+// *units.RangeError, a *SizeError or a *FloorError. If there is an error, ε is +Inf, which promises
+// nothing.
 func (d *Distribution) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
 		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// measure is one direction of a discretised pair: mass[k] is at loss (lo + k·stride)·interval.
-// Immutable.
+// measure is one direction of a discretised pair: mass[k] is at loss (lo + k·stride)·interval. It
+// is immutable.
 type measure struct {
 	interval float64
 	lo       int

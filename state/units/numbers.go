@@ -59,8 +59,8 @@ const (
 // Lo. The zero value means no information. Precisions can be compared with ==.
 type Precision struct{ Hi, Lo uint64 }
 
-// Delta is a probability δ, in units of 2^-80: the 128-bit integer Hi·2^64 + Lo. Comparable with
-// ==.
+// Delta is a probability δ, in units of 2^-80: the 128-bit integer Hi·2^64 + Lo. Deltas can be
+// compared with ==.
 type Delta struct{ Hi, Lo uint64 }
 
 // Cmp returns -1, 0 or 1 as p is less than, equal to or greater than o.

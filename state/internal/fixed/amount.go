@@ -38,7 +38,7 @@ func Down(f float64) Amount { return fromFloat(f, units.RoundDown) }
 // 2^24.
 func SquareUp(f float64) Amount { return fromSquare(f, units.RoundUp) }
 
-// SquareDown returns the greatest Amount below Max that is not above the exact f²; 0 for NaN.
+// SquareDown returns the greatest Amount below Max that is not above the exact f², or 0 for NaN.
 func SquareDown(f float64) Amount { return fromSquare(f, units.RoundDown) }
 
 // BigDown returns the greatest Amount below Max that is not above x. It returns 0 for x ≤ 0.
