@@ -135,7 +135,7 @@ func protocolMutants() []mutant {
 			"if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
 		{"intervals-of-one-level", "newTree", replace("t.scale.Levels()", "1"), everyMixedRecord},
 		{"forgotten-users-return", "Engine.acquire", insertBefore("a.reopen(", "a.forgotten = nil"), forgottenTest},
-		{"ledger-in-clear", "LedgerSeal.flip", insertBefore("XORKeyStream(", "if s.shard >= 0 { return }"),
+		{"ledger-in-clear", "LedgerSeal.applyKeystream", insertBefore("XORKeyStream(", "if s.shard >= 0 { return }"),
 			forgottenTest},
 		{"noise-of-another-metric", "ladders.identity", replace("l.digests[c.Metric]", "l.digests[0]"),
 			everyMixedRecord},
