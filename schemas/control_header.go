@@ -40,7 +40,7 @@ type Header struct {
 	Before []MetricAllowance
 }
 
-// EventIdentity describes, for programs and people, how a format decodes records. Two formats with
+// EventIdentity describes, for programs and users, how a format decodes records. Two formats with
 // the same identity decode every record alike. Two formats that share only User assign the same
 // user to every record that is an event in both; likewise for Key, Time, Value and each filter. A
 // description states where a field is in the bytes and how it is decoded, not its name.

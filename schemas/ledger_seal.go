@@ -107,7 +107,7 @@ func (s *LedgerSeal) authenticate(key, text []byte) []byte {
 	return sum[:sealTag]
 }
 
-// flip encrypts or decrypts a text in place.
+// applyKeystream encrypts or decrypts a text in place.
 func (s *LedgerSeal) applyKeystream(tag, text []byte) {
 	key := s.encrypt.Reveal()
 	block, _ := aes.NewCipher(key[:]) // it fails only for keys of other lengths

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// marks are the first bytes of data that is compressed by gzip, zstd or LZ4.
+// compressionMarks are the first bytes of data that is compressed by gzip, zstd or LZ4.
 var compressionMarks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
 
 // rowsAfter are the paths on change-data topics to the row after a change: Debezium's path, and

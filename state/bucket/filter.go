@@ -97,7 +97,7 @@ func (f *Filter) Spend(n Noise) error {
 	return f.counts.Add(i)
 }
 
-// free is returned instead of a bucket for infinite noise, which costs nothing.
+// noBucket is returned instead of a bucket for infinite noise, which costs nothing.
 const noBucket = -1
 
 // admits returns the bucket for n. Its error is that of Spend.

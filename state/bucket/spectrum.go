@@ -69,7 +69,7 @@ func emptySpectrum(v pld.Vector, n int) *spectrum {
 	return s
 }
 
-// placed returns the masses, at most n, on a circle of n points with the mean at 0.
+// onCircle returns the masses, at most n, on a circle of n points with the mean at 0.
 func (s *spectrum) onCircle(v pld.Vector, n int) []wide {
 	out := make([]wide, n)
 	for i, m := range v.Probabilities {

@@ -88,7 +88,7 @@ func intervalFor(pairs []pld.Pair) float64 {
 	return max(interval, pld.MinInterval)
 }
 
-// roomy reports whether every valid pair fits into half of the window.
+// fits reports whether every valid pair fits into half of the window.
 func (o Options) fits(pairs []pld.Pair) bool {
 	o.Points /= 2
 	for _, p := range pairs {

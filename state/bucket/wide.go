@@ -41,7 +41,7 @@ func (a wide) mul(b wide) wide {
 	return ordered(p, e)
 }
 
-// over returns a/d.
+// divide returns a/d.
 func (a wide) divide(d float64) wide {
 	q := a.hi / d
 	r := math.FMA(-q, d, a.hi)
