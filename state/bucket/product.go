@@ -25,7 +25,7 @@ func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	half := t.options.Points / 2
 	size, rest := componentCount(spectra, counts, half+1)
 	*p = product{re: resized(p.re, size), im: resized(p.im, size), errBounds: resized(p.errBounds, size), omitted: rest}
-	active, logFinite := 0, 0.0 // unlost: log Π(1 − infinity)
+	active, logFinite := 0, 0.0 // logFinite: log Π(1 − infinity)
 	for i, n := range counts {
 		if n == 0 {
 			continue
