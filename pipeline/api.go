@@ -9,7 +9,7 @@ import (
 )
 
 // The parts of a deployment. Package deployment documents their fields, with units, ranges and
-// defaults; docs/configuration.md uses the names of a configuration file.
+// defaults; docs/configuration.md lists them under their names in a configuration file.
 type (
 	// Config describes a deployment: brokers, events, privacy, times, metrics, topics and keys.
 	// Compile checks it. A zero field takes its default, if it has one.
@@ -18,21 +18,21 @@ type (
 	Kafka = deployment.Kafka
 	// TLS names the PEM files of connections to brokers.
 	TLS = deployment.TLS
-	// SASL describes how clients authenticate to brokers. When printed, it shows no password.
+	// SASL describes how clients authenticate to brokers. It prints passwords redacted.
 	SASL = deployment.SASL
 	// Events names the topic that is read and describes its records.
 	Events = deployment.Events
 	// Registry is a schema registry that speaks Confluent's API, for Avro events.
 	Registry = deployment.Registry
-	// Privacy is the promise to every user: (ε, δ) over everything that the
-	// deployment ever releases, or over one budget period.
+	// Privacy is the promise to every user: (ε, δ) over everything that the deployment ever
+	// releases, or over one budget period.
 	Privacy = deployment.Privacy
-	// Time sets whose clock decides, and how late and how far ahead events may be.
+	// Time sets whose clock decides, and how late or how far in the future events may be.
 	Time = deployment.Time
-	// Metric is one count for each window and key: its kind, windows, keys, bounds,
-	// ladder, target and share of the budget.
+	// Metric defines a count that is released for every window and key: its kind, windows, keys,
+	// bounds, ladder, target and share of the budget.
 	Metric = deployment.Metric
-	// Keys selects the keys of a metric that are released.
+	// Keys selects the keys that a metric releases.
 	Keys = deployment.Keys
 	// Counted requests a release of the share of a metric's events that is counted in each window.
 	Counted = deployment.Counted
@@ -40,7 +40,7 @@ type (
 	Statistics = deployment.Statistics
 	// Ladder is the sequence of precisions that a release goes through.
 	Ladder = deployment.Ladder
-	// Outputs names the deployment's own topics and sets when counts appear.
+	// Outputs names the deployment's own topics, and sets the format and time of publication.
 	Outputs = deployment.Outputs
 	// SecretKeys are the deployment's keys, for noise and for the hashes of user ids.
 	SecretKeys = deployment.SecretKeys
@@ -55,20 +55,18 @@ type (
 	// Deployment is a checked configuration with the numbers computed from it. It is read-only and
 	// safe for concurrent use.
 	Deployment = deployment.Deployment
-	// Record lists the deployments that began under the keys of a configuration, each as a
-	// Beginning.
+	// Record lists the deployments that began under the keys of a configuration, as Beginnings.
 	Record    = deployment.Record
 	Beginning = deployment.Beginning
 
-	// Difference is one setting that differs from the configuration in force.
+	// Difference is a setting whose configured value differs from the value in force.
 	Difference = deployment.Difference
-	// Value is a field with its values in force and in the configuration.
+	// Value is a field with its value in force and its configured value.
 	Value = deployment.Value
 
-	// ConfigError reports the field of a configuration that is invalid, and why.
+	// ConfigError reports an invalid field of a configuration and the reason.
 	ConfigError = deployment.ConfigError
-	// TopicError describes what is wrong with a topic and how to fix it. Every TopicError is an
-	// ErrTopicSettings.
+	// TopicError describes a fault of a topic and its repair. It is always an ErrTopicSettings.
 	TopicError = deployment.TopicError
 )
 
@@ -88,59 +86,55 @@ const (
 	KeysPrivate = deployment.KeysPrivate
 	// KeysFrom releases the keys that another metric has released.
 	KeysFrom = deployment.KeysFrom
-	// ScaleLinear is the default: all parts of the range, or all buckets, have the same width.
+	// ScaleLinear is the default. All parts of the range, or all buckets, have the same width.
 	ScaleLinear = deployment.ScaleLinear
-	// ScaleLogarithmic makes parts, or buckets, wider for greater values.
+	// ScaleLogarithmic makes the parts, or the buckets, of greater values wider.
 	ScaleLogarithmic = deployment.ScaleLogarithmic
 )
 
-// The errors of calls on a deployment, for errors.Is. docs/runbook.md explains what to do about
-// each.
+// Errors of calls on a deployment, for errors.Is. docs/runbook.md explains what to do about each.
 var (
 	// ErrNotInitialised means that the control topic has no HEADER: call Init first.
 	ErrNotInitialised = deployment.ErrNotInitialised
 	// ErrInitialised means that the control topic already has a HEADER.
 	ErrInitialised = deployment.ErrInitialised
 	// ErrOtherPromise means that the record kept with the keys does not list the deployment on the
-	// brokers, or lists one that control has lost.
+	// brokers, or lists a deployment whose control topic has lost it.
 	ErrOtherPromise = deployment.ErrOtherPromise
-	// ErrHeaderMismatch means that the configuration is not the one in force: restore the old
-	// value, or call Change if the error text allows it.
+	// ErrHeaderMismatch means that the configuration is not the one in force. Restore the old
+	// values, or call Change if the error message allows it.
 	ErrHeaderMismatch = deployment.ErrHeaderMismatch
 	// ErrStopped means that the deployment has stopped itself and nobody has called Recover since.
 	ErrStopped = deployment.ErrStopped
 	// ErrConflict means that a published value differs from the value recomputed from the topics.
 	ErrConflict = deployment.ErrConflict
-	// ErrInterruptedTurn means that a turn is unfinished, so that no change is possible: run the
-	// old configuration and drain it first.
+	// ErrInterruptedTurn means that a turn is unfinished, so no change is possible: run the old
+	// configuration and drain it first.
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
-	// ErrOpenWindows means that windows are open. Change gives them up only with ChangeOptions.Now.
+	// ErrOpenWindows means that windows are open. ChangeOptions.Now makes Change give them up.
 	ErrOpenWindows = deployment.ErrOpenWindows
-	// ErrOpenPeriod means that the user-hash key can change only at the end of a budget period.
+	// ErrOpenPeriod means that a budget period is under way, so the user-hash key cannot change.
 	ErrOpenPeriod = deployment.ErrOpenPeriod
-	// ErrLogFault means that a topic lost, changed or never had records that the guarantees need.
+	// ErrLogFault means that a topic lacks records that the guarantees need, or has changed ones.
 	ErrLogFault = deployment.ErrLogFault
-	// ErrCountsSchema means that consumers cannot read counts in Avro: the registry does not return
-	// their schema for the id in the values.
+	// ErrCountsSchema means that consumers cannot read counts in Avro, because the registry does
+	// not return the schema for the id in the values.
 	ErrCountsSchema = deployment.ErrCountsSchema
-	// ErrTopicSettings means that a topic is missing, or that its settings could lose records that
-	// the guarantees need.
+	// ErrTopicSettings means that a topic is missing, or that its settings could lose records.
 	ErrTopicSettings = deployment.ErrTopicSettings
 	// ErrStrict is joined to ErrTopicSettings if only strict checks fail.
 	ErrStrict = deployment.ErrStrict
-	// ErrNoBroker means that no broker responded during a drain, or before a wait ended. Nothing is
-	// lost.
+	// ErrNoBroker means that no broker responded during a drain or a limited wait. Nothing is lost.
 	ErrNoBroker = deployment.ErrNoBroker
 	// ErrStuck means that a drain could not finish the open turn because of Kafka. Nothing is lost.
 	ErrStuck = deployment.ErrStuck
-	// ErrUnreachable means that no broker could be reached; the text lists the addresses tried.
+	// ErrUnreachable means that no broker could be reached. Its text lists the addresses tried.
 	ErrUnreachable = kafkalog.ErrUnreachable
-	// ErrRefused means that a broker refused the connection; the text lists the settings to check.
+	// ErrRefused means that a broker refused the connection. Its text lists the settings to check.
 	ErrRefused = kafkalog.ErrRefused
 	// ErrForbidden means that the brokers denied a permission.
 	ErrForbidden = kafkalog.ErrForbidden
-	// ErrTopicExists means that CreateTopics found an existing topic; it may have created the
-	// others.
+	// ErrTopicExists means that CreateTopics found an existing topic. Others may have been created.
 	ErrTopicExists = kafkalog.ErrTopicExists
 	// ErrReplication means that topics need more replicas than there are brokers.
 	ErrReplication = kafkalog.ErrReplication

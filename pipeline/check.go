@@ -21,27 +21,30 @@ import (
 
 // CheckOptions configure CheckTopics.
 type CheckOptions struct {
-	// Logger receives possible improvements; nil: discarded.
+	// Logger receives possible improvements. nil: they are discarded.
 	Logger *slog.Logger
-	// Strict returns errors for topics that can lose acknowledged records if one broker fails;
-	// without it CheckTopics only warns.
+	// Strict returns errors for topics that can lose acknowledged records if one broker fails.
+	// Without Strict, CheckTopics only warns about them.
 	Strict bool
 
-	// Start adds the checks that a run makes at its start, if there is a deployment on control.
+	// Start adds the checks that a run makes at its start, if control contains a deployment.
 	Start bool
-	// Existing skips missing topics, which init will create.
+	// Existing checks only existing topics. Init will create the missing ones.
 	Existing bool
 }
 
-// CheckTopics checks the deployment's topics, and the newest schema of a registry, and returns
-// every reason why a run would not start, joined: one *TopicError for each wrong setting of a
-// topic. It logs possible improvements and changes nothing. Other errors: ErrStrict, joined to
-// ErrTopicSettings, if the topics fail only because of CheckOptions.Strict; ErrLogFault if the
-// topics do not belong together; *event.FormatError for a schema that lacks a field; and errors of
-// the broker and the registry. CheckOptions.Start adds ErrHeaderMismatch if Change can never put
-// the configuration in force (if it can, CheckTopics logs a warning); ErrStopped; ErrLogFault if
-// topics were restored from different moments or have lost records that a run needs; and
-// ErrCountsSchema or the registry's error if consumers of counts in Avro would not find the schema.
+// CheckTopics checks the deployment's topics and the newest schema in a registry. It returns every
+// reason why a run would not start, joined: one *TopicError for each wrong setting of a topic. It
+// logs possible improvements and changes nothing.
+//
+// Other errors: ErrStrict, joined to ErrTopicSettings, if the topics fail only because of
+// CheckOptions.Strict; ErrLogFault if the topics do not belong together; *event.FormatError for a
+// schema that lacks a field; and errors of the broker and the registry.
+//
+// CheckOptions.Start adds: ErrHeaderMismatch if Change can never put the configuration in force (if
+// Change can, CheckTopics logs a warning); ErrStopped; ErrLogFault if topics were restored from
+// different moments or have lost records that a run needs; and ErrCountsSchema or the registry's
+// error if consumers of counts in Avro would not find the schema.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -58,15 +61,15 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
-// checkDeployment checks the deployment on control. If Init has not run, it checks whether Init may
-// run. sound means that no topic breaks a rule: a broken rule is a better explanation than a failed
-// comparison of the topics.
+// checkDeployment checks the deployment on control. If there is none, it checks whether Init may
+// run. topicsSound means that no topic breaks a rule. A broken rule is a better explanation than a
+// failed comparison of the topics, so checkDeployment compares less if there is one.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions,
-	sound bool) error {
+	topicsSound bool) error {
 	control, _, err := openControl(ctx, d, client, o.Logger)
 	notYet := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
 	if notYet {
-		if err := d.MayBegin(); err != nil {
+		if err := d.CheckNew(); err != nil {
 			return err
 		}
 	}
@@ -100,9 +103,9 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 		return err
 	}
 	d = changes.InForce(d, control.Header)
-	if !sound {
+	if !topicsSound {
 		return countslog.CheckIntact(ctx, d, client, control)
 	}
-	_, err = checkSameMoment(ctx, d, client, control, o.Logger)
+	_, err = checkConsistent(ctx, d, client, control, o.Logger)
 	return err
 }

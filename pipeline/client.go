@@ -17,11 +17,11 @@ type Client struct{ log *kafkalog.Client }
 // Close closes the connection. Run closes the client in RunOptions.Client itself.
 func (c *Client) Close() { c.log.Close() }
 
-// AwaitBroker connects to a broker and waits up to limit for it, so that you can start a run while
-// its broker restarts. Pass the client as RunOptions.Client, or close it. AwaitBroker logs why it
-// waits, at once and then at growing intervals. Errors: ErrNoBroker after limit; ctx's cause; or,
-// at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it tries once
-// and returns the client's error.
+// AwaitBroker connects to a broker, and waits up to limit for one, so you can start a run while its
+// broker restarts. Pass the client as RunOptions.Client, or close it. AwaitBroker logs the reason
+// for the wait, at growing intervals. With limit 0, it tries once and returns the client's error.
+//
+// Errors: ErrNoBroker after limit; ctx's cause; or, at once, an error that a wait cannot fix.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) (*Client,
 	error) {
 	cfg, err := connect.Config(&d.Config.Kafka, log)

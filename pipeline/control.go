@@ -12,8 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// openDeployment connects to Kafka and calls openControl. Without an error, the caller closes the
-// client.
+// openDeployment connects to Kafka and calls openControl. Without an error, close the client.
 func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (client *kafkalog.Client,
 	control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	if client, err = connect.Dial(ctx, d.Config.Kafka, nil); err != nil {
@@ -27,8 +26,8 @@ func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Log
 
 // openControl opens the control log and compares its deployment with the record kept with the keys.
 // If the record lists the deployment on another cluster, openControl returns that entry as
-// elsewhere. Errors are those of controllog.Open, and ErrOtherPromise, also if the record lists a
-// deployment and control contains none.
+// elsewhere. Errors are those of controllog.Open, and ErrOtherPromise if the record does not list
+// the deployment, or if it lists a deployment but control contains none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record
@@ -37,13 +36,13 @@ func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	if record == nil || err != nil && !lost {
 		return control, nil, err
 	}
-	cluster, failed := client.ClusterID(ctx)
+	cluster, clusterErr := client.ClusterID(ctx)
 	switch {
-	case failed != nil:
-		return nil, nil, failed
+	case clusterErr != nil:
+		return nil, nil, clusterErr
 	case lost:
-		if other := record.Lost(topic, cluster); other != nil {
-			err = other
+		if lostErr := record.Lost(topic, cluster); lostErr != nil {
+			err = lostErr
 		}
 		return nil, nil, err
 	}

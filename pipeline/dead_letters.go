@@ -18,26 +18,26 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// MaxDeadLetters limits the dead letters that one call reads.
+// MaxDeadLetters is the maximum number of dead letters that one call reads.
 const MaxDeadLetters = 1_000_000
 
 // DeadLetterChoice selects dead letters.
 type DeadLetterChoice struct {
 	Classes  []string  // nil: all
-	From, To time.Time // written in [From, To); zero: no limit on that side
-	Explain  bool      // sets DeadLetter.Now
+	From, To time.Time // time of writing, in [From, To); zero: no limit on that side
+	Explain  bool      // whether to set DeadLetter.Now
 }
 
-// DeadLetter is a record that a run could not read. It is for the trusted side.
+// DeadLetter is a record that a run could not read: raw data, for the trusted side only.
 type DeadLetter struct {
 	schemas.DeadLetterRecord
 	At  time.Time    // when it was written, UTC
-	Now *event.Error // reason that the configuration cannot read the record now; nil if it can
+	Now *event.Error // why the current configuration cannot read the record; nil if it can
 }
 
 // EachDeadLetter calls fn with the selected dead letters until fn returns false. It reads at most
-// MaxDeadLetters, selected or not, and changes nothing. If it stops before the end of the topic,
-// until is the time of the dead letter where it stopped.
+// MaxDeadLetters, including those that are not selected, and changes nothing. If it stops before
+// the end of the topic, until is the time of the dead letter at which it stopped.
 func EachDeadLetter(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	fn func(*DeadLetter) bool) (until time.Time, err error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -89,9 +89,9 @@ func eachDeadLetter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	return until, err
 }
 
-// readTopic calls fn with the committed records of a topic since the time from, one partition after
-// another. fix is the remedy if the topic does not exist. If fn returns StopReading, readTopic ends
-// without an error.
+// readTopic calls fn with the committed records of a topic that are not older than from, one
+// partition after another. fix is the remedy to report if the topic does not exist. If fn returns
+// StopReading, readTopic ends without an error.
 func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, from time.Time,
 	fn func(kafkalog.Record) error) error {
 	partitions, err := client.Partitions(ctx, topic)
@@ -100,19 +100,19 @@ func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, 
 	}
 	stopped := false
 	for _, p := range partitions {
-		bounds, failed := client.Offsets(ctx, topic, p)
-		begin, found := bounds.Start, true
-		if failed == nil && !from.IsZero() {
-			begin, found, failed = client.OffsetAt(ctx, topic, p, from.UnixMilli())
+		bounds, readErr := client.Offsets(ctx, topic, p)
+		begin, hasRecords := bounds.Start, true
+		if readErr == nil && !from.IsZero() {
+			begin, hasRecords, readErr = client.OffsetAt(ctx, topic, p, from.UnixMilli())
 		}
-		if failed == nil && found {
-			failed = client.ReadRange(ctx, topic, p, begin, bounds.LastStable, func(r kafkalog.Record) error {
+		if readErr == nil && hasRecords {
+			readErr = client.ReadRange(ctx, topic, p, begin, bounds.LastStable, func(r kafkalog.Record) error {
 				err := fn(r)
 				stopped = errors.Is(err, kafkalog.StopReading)
 				return err
 			})
 		}
-		if err = failed; err != nil || stopped {
+		if err = readErr; err != nil || stopped {
 			break
 		}
 	}
@@ -122,29 +122,27 @@ func readTopic(ctx context.Context, client *kafkalog.Client, topic, fix string, 
 	return err
 }
 
-// DeadLetterReplay counts the records of a replay by outcome. The numbers are exact, so they are
-// for the trusted side only.
+// DeadLetterReplay counts the records of a replay exactly, by outcome. For the trusted side only.
 type DeadLetterReplay struct {
 	Chosen    uint64
-	Again     uint64 // already on the events topic, or of the same origin as another
-	Cut       uint64 // records that the dead letter contains only in part
+	Again     uint64 // already on the events topic, or a duplicate of another chosen dead letter
+	Cut       uint64 // truncated in the dead letter
 	Elsewhere uint64 // from another topic
 	Broken    uint64 // the configuration still cannot read them
 	Skipped   uint64 // not events, according to the configuration
-	Late      uint64 // in closed windows
-	Outside   uint64 // before the start, or in the future
-	Counting  uint64 // the run will count them, within the users' allowances
+	Late      uint64 // their windows are closed
+	Outside   uint64 // before the start of the deployment, or in the future
+	Counting  uint64 // the run will count them, as far as the users' allowances permit
 	Written   uint64
 }
 
-// ReplayDeadLetters appends the original records of the selected dead letters to the events topic
-// if the configuration can read them now and their windows are open. They keep their partition,
-// key, headers and timestamp. If write is false, it only counts them. A header in each record
-// identifies its origin, so that no origin is written twice; two replays must not run at the same
-// time.
+// ReplayDeadLetters appends the original records of the selected dead letters to the events topic,
+// if the configuration can read them now and their windows are open. The records keep their
+// partition, key, headers and timestamp. If write is false, they are only counted. A header in each
+// record identifies its origin, so no origin is written twice. Never run two replays at once.
 //
 // Whether a record is written depends on other users' records only through the closed windows and
-// partition times that the run itself uses. That is why there is no limit on the number of records.
+// partition times that the run itself uses. So their number needs no limit.
 func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLetterChoice,
 	write bool) (DeadLetterReplay, error) {
 	log := slog.New(slog.DiscardHandler)
@@ -153,7 +151,7 @@ func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLett
 		return DeadLetterReplay{}, err
 	}
 	defer client.Close()
-	r := &deadLetterReplay{client: client, dep: d, choice: o, open: map[string]bool{}, from: map[int32]int64{},
+	r := &deadLetterReplay{client: client, dep: d, choice: o, unwritten: map[string]bool{}, readFrom: map[int32]int64{},
 		pending: map[int32][]kafkalog.Message{}, now: time.Now().UnixMilli()}
 	if r.forecast, err = reading.NewForecast(ctx, d, control, log); err != nil {
 		return r.result, err
@@ -162,9 +160,9 @@ func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLett
 	if err != nil {
 		return r.result, fmt.Errorf("reading topic %s: %w", d.Config.Events.Topic, err)
 	}
-	r.appended = settings["message.timestamp.type"] == "LogAppendTime"
+	r.appendTimes = settings["message.timestamp.type"] == "LogAppendTime"
 	if err = r.choose(ctx); err == nil {
-		err = r.leaveOutReplayed(ctx)
+		err = r.dropReplayed(ctx)
 	}
 	if err == nil {
 		err = r.write(ctx, write)
@@ -173,15 +171,15 @@ func ReplayDeadLetters(ctx context.Context, d *deployment.Deployment, o DeadLett
 }
 
 type deadLetterReplay struct {
-	client   *kafkalog.Client
-	dep      *deployment.Deployment
-	choice   DeadLetterChoice
-	forecast *reading.Forecast
-	now      int64 // Unix milliseconds
-	appended bool  // the topic has append times
+	client      *kafkalog.Client
+	dep         *deployment.Deployment
+	choice      DeadLetterChoice
+	forecast    *reading.Forecast
+	now         int64 // Unix milliseconds
+	appendTimes bool  // whether the events topic has append times
 
-	open map[string]bool // chosen origins that are not yet on the events topic, by replay mark
-	from map[int32]int64 // offset after the first chosen origin, by partition
+	unwritten map[string]bool // chosen origins that are not yet on the events topic, by replay mark
+	readFrom  map[int32]int64 // offset after the first chosen origin, by partition
 
 	pending map[int32][]kafkalog.Message
 	bytes   int
@@ -197,12 +195,12 @@ func (r *deadLetterReplay) choose(ctx context.Context) error {
 			r.result.Elsewhere++
 		case l.Cut:
 			r.result.Cut++
-		case r.open[mark]:
+		case r.unwritten[mark]:
 			r.result.Again++
 		default:
-			r.open[mark] = true
-			if from, known := r.from[l.Origin.Partition]; !known || l.Origin.Offset < from {
-				r.from[l.Origin.Partition] = l.Origin.Offset + 1
+			r.unwritten[mark] = true
+			if from, known := r.readFrom[l.Origin.Partition]; !known || l.Origin.Offset < from {
+				r.readFrom[l.Origin.Partition] = l.Origin.Offset + 1
 			}
 		}
 		return true, nil
@@ -213,22 +211,21 @@ func (r *deadLetterReplay) choose(ctx context.Context) error {
 	return err
 }
 
-// leaveOutReplayed reads the records after the origins, and leaves out origins that a replay has
-// already written. It also reads the records that the last CLOSE does not cover, which the forecast
-// needs.
-func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
+// dropReplayed reads the records after the chosen origins, and removes the origins that a replay
+// has already written. It also reads the records after the last CLOSE, for the forecast.
+func (r *deadLetterReplay) dropReplayed(ctx context.Context) error {
 	topic := r.dep.Config.Events.Topic
-	for p, from := range r.from {
+	for p, from := range r.readFrom {
 		bounds, err := r.client.Offsets(ctx, topic, p)
 		if err != nil {
 			return fmt.Errorf("reading topic %s: %w", topic, err)
 		}
 		from = max(bounds.Start, min(from, r.forecast.From(p)))
-		err = r.client.ReadRange(ctx, topic, p, from, bounds.LastStable, func(one kafkalog.Record) error {
-			r.forecast.Observe(&one, r.now)
-			for _, h := range one.Headers {
-				if h.Key == schemas.DeadLetterReplayed && r.open[string(h.Value)] {
-					delete(r.open, string(h.Value))
+		err = r.client.ReadRange(ctx, topic, p, from, bounds.LastStable, func(record kafkalog.Record) error {
+			r.forecast.Observe(&record, r.now)
+			for _, h := range record.Headers {
+				if h.Key == schemas.DeadLetterReplayed && r.unwritten[string(h.Value)] {
+					delete(r.unwritten, string(h.Value))
 					r.result.Again++
 				}
 			}
@@ -241,16 +238,16 @@ func (r *deadLetterReplay) leaveOutReplayed(ctx context.Context) error {
 	return nil
 }
 
-// write predicts the outcome of each record, and writes those that count.
+// write predicts the outcome of each record. If write is true, it writes the records that count.
 func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
 	_, err := eachDeadLetter(ctx, r.client, r.dep, r.choice, func(l *DeadLetter) (bool, error) {
 		mark := l.ReplayMark()
-		if l.Origin.Topic != r.dep.Config.Events.Topic || !r.open[mark] {
+		if l.Origin.Topic != r.dep.Config.Events.Topic || !r.unwritten[mark] {
 			return true, nil
 		}
-		delete(r.open, mark)
+		delete(r.unwritten, mark)
 		record := kafkalog.Record{Partition: l.Origin.Partition, Timestamp: l.Origin.Timestamp, Value: l.Value}
-		if r.appended {
+		if r.appendTimes {
 			record.Timestamp = r.now
 		}
 		outcome, err := r.forecast.Of(&record, r.now)
@@ -265,20 +262,20 @@ func (r *deadLetterReplay) write(ctx context.Context, write bool) error {
 	return r.flush(ctx)
 }
 
-// count adds an outcome to the result, and reports whether the run will count the record.
+// count adds an outcome to the result. It reports whether the run will count the record.
 func (r *deadLetterReplay) count(o watch.Outcome) bool {
-	to := &r.result.Outside
+	counter := &r.result.Outside
 	switch o {
 	case watch.Accepted:
-		to = &r.result.Counting
+		counter = &r.result.Counting
 	case watch.Late, watch.Overtaken:
-		to = &r.result.Late
+		counter = &r.result.Late
 	case watch.DeadLettered:
-		to = &r.result.Broken
+		counter = &r.result.Broken
 	case watch.Skipped:
-		to = &r.result.Skipped
+		counter = &r.result.Skipped
 	}
-	*to++
+	*counter++
 	return o == watch.Accepted
 }
 

@@ -6,8 +6,8 @@
 //   - [Compile] checks a [Config] and returns a [Deployment], without contacting brokers.
 //   - [CreateTopics] creates the topics; [CheckTopics] reports what is wrong with them.
 //   - [Init] writes the HEADER, once. It fixes the settings that must never change.
-//   - [Run] reads until it is drained or superseded, or until a bounded input ends. Before that,
-//     [AwaitBroker] can wait for a broker.
+//   - [AwaitBroker] can wait for a broker before a run. [Run] reads until it is drained or
+//     superseded, or until a bounded input ends.
 //   - [FollowReleases] returns published values turn by turn; [ReadReleases] returns all of them.
 //   - [Change] puts another configuration in force, [Recover] unblocks a deployment that has
 //     stopped itself, and [TrustedReport] counts all records by their outcome.

@@ -26,17 +26,17 @@ type ForgetOptions struct {
 	Logger  *slog.Logger // nil: discarded
 }
 
-// Forgotten is the result of Forget. It is for the trusted side, but does not name the user.
+// Forgotten is the result of Forget, for the trusted side only. It does not identify the user.
 type Forgotten struct {
-	Turn uint64 `json:"turn"` // the last settled turn; after it, the user no longer counts
-	// Again is set if the user was already forgotten.
+	Turn uint64 `json:"turn"` // the last settled turn; later turns do not count the user
+	// Again is set if the user had been forgotten before.
 	Again bool `json:"again"`
 	// Accounts is the number of removed accounts, one for each budget period on the ledger.
 	// Tombstones is the number of ledger records that tombstones replace.
 	Accounts   int         `json:"accounts_removed"`
 	Tombstones int         `json:"ledger_tombstones"`
 	Ledger     Compaction  `json:"ledger"`
-	Topics     []Remaining `json:"topics"` // events and dead letters, which the operator has to delete
+	Topics     []Remaining `json:"topics"` // events and dead letters, from which the operator must delete
 }
 
 // Compaction contains the settings that determine when Kafka drops replaced records.
@@ -47,30 +47,30 @@ type Compaction struct {
 	DeleteRetention string `json:"delete_retention_ms"`
 }
 
-// Remaining describes the user's records on a topic from which Tollgate does not delete.
+// Remaining describes the user's records on a topic from which Tollgate itself never deletes.
 type Remaining struct {
 	Topic   string `json:"topic"`
-	Compact bool   `json:"compact"` // the topic is compacted, so tombstones under their keys remove records
-	// Before is, by partition, the offset below which records must be deleted.
+	Compact bool   `json:"compact"` // the topic is compacted, so a tombstone with a record's key removes the record
+	// Before is the offset below which all records must be deleted, by partition.
 	Before map[int32]int64 `json:"delete_before"`
-	// Unread is set if a run has yet to read some of the user's records. They do not count, but
-	// repeat Forget once a run has read them.
+	// Unread is set if a run has not yet read some of the user's records. They will not count, but
+	// Forget must be repeated after a run has read them.
 	Unread bool `json:"unread"`
 }
 
 // Found reports whether the topic contains a record of the user.
 func (r Remaining) Found() bool { return len(r.Before) > 0 || r.Unread }
 
-// Forget removes a user from the ledger of a drained deployment: the accounts, and the events of
-// open windows. A mark replaces them, and every later run ignores the user's events, so that the
-// user's budget cannot be spent a second time. Nothing changes for other users. Forget then lists
-// the user's records on the events and dead-letter topics. An interrupted Forget can be repeated; a
-// run in between finds either the user or the mark. Like a new run, Forget supersedes an active
-// run.
+// Forget removes a user from the ledger of a drained deployment: the user's accounts, and the
+// user's events in open windows. It replaces them with a mark, so every later run ignores the
+// user's events, and the user's budget cannot be spent a second time. Nothing changes for other
+// users. Forget also lists the user's records on the events and dead-letter topics. An interrupted
+// Forget can be repeated: a run in between finds either the user or the mark. Like a new run,
+// Forget supersedes an active run.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch unless d is in force, ErrInterruptedTurn,
-// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded it, or an
-// error of schemas.ValidateUser or of the broker.
+// ErrStopped, ErrLogFault, deployment.ErrSuperseded if a run or a change has superseded Forget, or
+// an error of schemas.ValidateUser or of the broker.
 func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o ForgetOptions) (*Forgotten, error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("forgetting a user: %w", err)
@@ -86,7 +86,7 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 	if err := c.ReadState(); err != nil {
 		return nil, err
 	}
-	underWay, err := checkSameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger)
+	underWay, err := checkConsistent(ctx, changes.InForce(d, c.Old), client, control, o.Logger)
 	if err == nil && underWay > 0 {
 		err = admin.Interrupted(underWay - 1)
 	}
@@ -109,7 +109,7 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 		return out, fmt.Errorf("the user is forgotten, but looking for the user's events failed: %w", err)
 	}
 	var e event.Event
-	holds := func(r *kafkalog.Record) bool {
+	mentionsUser := func(r *kafkalog.Record) bool {
 		if decoder.Decode(r.Value, &e) == nil && !bytes.Contains(r.Key, user) {
 			return bytes.Equal(e.User, user)
 		}
@@ -120,33 +120,33 @@ func Forget(ctx context.Context, d *deployment.Deployment, user []byte, o Forget
 		if topic == c.Old.Topics.DeadLetter {
 			needed = nil
 		}
-		left, err := remaining(ctx, client, topic, needed, holds)
+		records, err := remaining(ctx, client, topic, needed, mentionsUser)
 		if err != nil {
 			return out, fmt.Errorf("the user is forgotten, but looking for the user's records failed: %w", err)
 		}
-		out.Topics = append(out.Topics, left)
+		out.Topics = append(out.Topics, records)
 	}
 	return out, nil
 }
 
-// remaining describes a user's records on a topic, for which holds returns true. needed is, by
-// partition, the first offset that a run still needs; nil if no run reads the topic.
+// remaining describes the records on a topic for which mentionsUser returns true. needed is the
+// first offset that a run still needs, by partition; nil if no run reads the topic.
 func remaining(ctx context.Context, client *kafkalog.Client, topic string, needed map[int32]int64,
-	holds func(*kafkalog.Record) bool) (Remaining, error) {
-	left := Remaining{Topic: topic, Before: map[int32]int64{}}
+	mentionsUser func(*kafkalog.Record) bool) (Remaining, error) {
+	records := Remaining{Topic: topic, Before: map[int32]int64{}}
 	settings, err := client.TopicConfig(ctx, topic)
 	if err != nil {
-		return left, err
+		return records, err
 	}
-	left.Compact = strings.Contains(settings[topicrules.CleanupPolicy], "compact")
+	records.Compact = strings.Contains(settings[topicrules.CleanupPolicy], "compact")
 	fix := "correct the configuration"
-	return left, readTopic(ctx, client, topic, fix, time.Time{}, func(r kafkalog.Record) error {
+	return records, readTopic(ctx, client, topic, fix, time.Time{}, func(r kafkalog.Record) error {
 		switch {
-		case !holds(&r):
+		case !mentionsUser(&r):
 		case needed != nil && r.Offset >= needed[r.Partition]:
-			left.Unread = true
+			records.Unread = true
 		default:
-			left.Before[r.Partition] = r.Offset + 1
+			records.Before[r.Partition] = r.Offset + 1
 		}
 		return nil
 	})

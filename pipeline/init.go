@@ -28,8 +28,7 @@ type TopicOptions struct {
 }
 
 // CreateTopics creates the deployment's topics with the settings that a restart needs. It does not
-// change existing topics: it creates the others and returns an ErrTopicExists for each existing
-// one.
+// change topics that exist: it returns an ErrTopicExists for each of them, and creates the others.
 func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -42,9 +41,9 @@ func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions)
 	return nil
 }
 
-// CheckMissingTopics predicts the errors that CheckTopics would return after CreateTopics: for
-// existing topics with wrong settings, and for lost topics if other topics contain later records.
-// It changes nothing.
+// CheckMissingTopics predicts the errors that CheckTopics would return after CreateTopics. They
+// report existing topics with wrong settings, and missing topics that were lost because other
+// topics contain later records. It changes nothing.
 func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -59,23 +58,24 @@ func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOp
 
 // InitOptions are the settings that a deployment can never change.
 type InitOptions struct {
-	// Incarnation enters every noise draw, so that no two deployments with the same key draw the
-	// same noise; zero: 128 random bits.
+	// Incarnation is an input of every noise draw, so no two deployments with the same key draw the
+	// same noise. Zero: Init draws 128 random bits.
 	Incarnation [16]byte
-	// Start is moved back to deployment.FirstWindow. Events before it do not belong to a window,
-	// and windows that began before it are not released. Zero: now.
+	// Start is rounded down to deployment.FirstWindow. Earlier events do not belong to a window,
+	// and windows that began earlier are not released. Zero: now.
 	Start time.Time
-	// By and Why are the author of the promise and the reason for it, for ReadPromise.
+	// By and Why are the author of the promise and the reason for it. ReadPromise reports them.
 	By, Why string
 	// Commit, if not nil, is called after all checks, before the HEADER is written. If it returns
 	// an error, Init does not write the HEADER.
 	Commit func() error
 }
 
-// Init writes the deployment's HEADER. Only Change can put a different configuration in force
-// later. The topics must exist. For schemas.CountsAvro, Init first registers the schema of counts.
+// Init writes the deployment's HEADER. After that, only Change can put a different configuration in
+// force. The topics must exist. For schemas.CountsAvro, Init first registers the schema of counts.
+//
 // Errors: *InitialisedError, with the differences, if control already has a HEADER or another Init
-// was first; ErrLogFault if control contains other records, or is empty while ledger or counts are
+// was faster; ErrLogFault if control contains other records, or is empty while ledger or counts are
 // not; ErrTopicSettings; *ConfigError if the configuration is valid only for an existing
 // deployment; or an error of the broker or the registry.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
@@ -84,23 +84,23 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return err
 	}
 	defer client.Close()
-	already := initialised(ctx, d, client, 0)
-	var same *InitialisedError
-	if already != nil && (!errors.As(already, &same) || len(same.Differences) > 0) {
-		return already
+	existing := initialised(ctx, d, client, 0)
+	var initErr *InitialisedError
+	if existing != nil && (!errors.As(existing, &initErr) || len(initErr.Differences) > 0) {
+		return existing
 	}
 	if err := topicrules.Check(ctx, d, client, topicrules.Options{}); err != nil {
 		return err
 	}
-	if already != nil {
-		return already // none of its topics is missing
+	if existing != nil {
+		return existing // all topics of the existing deployment are present
 	}
-	if err := d.MayBegin(); err != nil {
+	if err := d.CheckNew(); err != nil {
 		return err
 	}
 	h := changes.Header(d)
 	h.By, h.Why = o.By, o.Why
-	// If Init is interrupted after this, the next one finds the registered schema.
+	// If Init is interrupted after this call, the next Init finds the registered schema.
 	if h.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	return nil
 }
 
-// Recover records on control that the operator named by has investigated the deployment's STOP, so
-// that the next run may start. It fails if the deployment has not stopped itself.
+// Recover records on control that the operator named in by has investigated the STOP. The next run
+// may then start. Recover fails if the deployment has not stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	client, control, _, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -25,10 +25,10 @@ type InitialisedError struct {
 	Start       time.Time // start of the deployment, UTC
 	Cluster     string    // id of the Kafka cluster
 	// Differences are as in ChangeResult. If there are none, the deployment differs from the one
-	// that Init would begin only in its incarnation and start.
+	// that Init would begin only in its incarnation and start time.
 	Differences []Difference
-	// Late is the offset of this Init's HEADER, which is ignored because another Init was first; 0
-	// if it wrote none.
+	// Late is the offset of this Init's HEADER, if another Init wrote its HEADER first and this one
+	// is ignored. 0: this Init wrote none.
 	Late int64
 }
 
@@ -55,9 +55,9 @@ func (e *InitialisedError) Error() string {
 // Unwrap returns ErrInitialised.
 func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
 
-// Initialised returns an *InitialisedError if the control topic has a HEADER, and nil if it is
-// empty or does not exist. It changes nothing. Other errors: schemas.ErrVersion, ErrLogFault, or
-// the broker's error.
+// Initialised returns an *InitialisedError if the control topic has a HEADER. It returns nil if the
+// topic is empty or does not exist. It changes nothing. Other errors: schemas.ErrVersion,
+// ErrLogFault, or the broker's error.
 func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	return initialised(ctx, d, client, 0)
 }
 
-// initialised implements Initialised. late is the Late of its error.
+// initialised implements Initialised. late is the value of InitialisedError.Late.
 func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, late int64) error {
 	topic := d.Config.Outputs.Control
 	bounds, err := client.Offsets(ctx, topic, controllog.Partition)
@@ -83,7 +83,7 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	if errors.Is(err, deployment.ErrNotInitialised) {
 		return &deployment.TopicError{Topic: topic, Got: "contains records, but no HEADER before them: another " +
 			"program has written to it", Err: deployment.ErrLogFault,
-			Fix: "name an empty topic under outputs.control, or delete this one if you do not need its records"}
+			Fix: "set outputs.control to an empty topic, or delete this topic if you do not need its records"}
 	}
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// PromiseGeneration is the promise of one generation of a deployment, without any metric's keys.
+// PromiseGeneration is the promise of one generation of a deployment, without the metrics' keys.
 type PromiseGeneration struct {
 	Generation uint32    `json:"generation"`
 	From       time.Time `json:"from"`    // start of its first turn, UTC
@@ -28,19 +28,19 @@ type PromiseGeneration struct {
 	Delta      float64 `json:"delta"`
 	DeltaKeys  float64 `json:"delta_keys"` // part of Delta that private keys may spend
 	Accountant string  `json:"accountant"`
-	Planned    float64 `json:"planned,omitempty"` // part of the promise spent on choosing settings
-	Period     string  `json:"period,omitempty"`  // "": for life
+	Planned    float64 `json:"planned,omitempty"` // part of the promise spent on the choice of settings
+	Period     string  `json:"period,omitempty"`  // "": one budget for life
 	Trust      string  `json:"trust"`
-	User       string  `json:"user"` // where a record contains the user id
+	User       string  `json:"user"` // field of a record that contains the user id
 
 	Metrics []PromisedMetric `json:"metrics"`
-	Changes []string         `json:"changes,omitempty"` // since the previous generation
+	Changes []string         `json:"changes,omitempty"` // differences from the previous generation
 	// Digest is the SHA-256, in hexadecimal, of the previous generation's digest and this
 	// generation's JSON without Digest, so it covers all generations up to this one.
 	Digest string `json:"digest,omitempty"`
 }
 
-// PromisedMetric is the part of the promise about a metric.
+// PromisedMetric is the part of the promise that concerns one metric.
 type PromisedMetric struct {
 	Name   string        `json:"name"`
 	Kind   string        `json:"kind"`
@@ -49,7 +49,7 @@ type PromisedMetric struct {
 	Listed int           `json:"public_keys,omitempty"`
 	Window time.Duration `json:"window_ns"`
 	Slide  time.Duration `json:"slide_ns"`
-	Digest string        `json:"digest"` // of everything that its values depend on, as on the counts topic
+	Digest string        `json:"digest"` // of everything that the metric's values depend on, as on the counts topic
 }
 
 // ReadPromise returns every generation of the promise, oldest first. It reads control from the
@@ -87,10 +87,10 @@ func ReadPromise(ctx context.Context, d *deployment.Deployment) (all []PromiseGe
 }
 
 func promiseOf(h *schemas.Header) PromiseGeneration {
-	whole := h.Budget.Whole()
+	budget := h.Budget.Whole()
 	g := PromiseGeneration{
 		Generation: h.Generation, From: time.UnixMilli(h.SliceStart).UTC(), By: h.By, Why: h.Why,
-		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, DeltaKeys: whole.Keys.Float(),
+		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, DeltaKeys: budget.Keys.Float(),
 		Accountant: string(h.Budget.Accountant),
 		Planned:    h.Budget.Planned.Share, Period: h.Metrics[0].Period, Trust: h.Trust, User: h.Events.User,
 	}

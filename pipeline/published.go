@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// The types of package published, which a program that only reads can import without an engine.
+// The types of package published, which a program that only reads counts can import alone.
 type (
-	// Published holds the values of one turn, or of several turns together.
+	// Published holds the values of one turn, or of several turns.
 	Published = published.Turn
 	// Position is the starting point of FollowReleases, after a settled turn.
 	Position = published.Position

@@ -15,37 +15,36 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Tallies count every record by outcome: exact numbers for the trusted side only, never for logs or
-// standard output. Read is the sum of the other numbers of records.
+// Tallies count every record by outcome. The counts are exact, so they are for the trusted side
+// only, never for logs or standard output. Read is the sum of the other record counts.
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
-	// tombstones, deletes, records without a value, and unreadable ones that no filter asks for
+	// tombstones, deletes, records without a value, and unreadable records that no filter selects
 	Skipped     uint64 `json:"skipped"`
 	BeforeStart uint64 `json:"before_start"` // event time before the deployment's start
 	Late        uint64 `json:"late"`         // event time too far before the append time
-	// event time too far ahead of the append time, or append time ahead of the clock
+	// event time too far after the append time, or append time in the future
 	Future    uint64          `json:"future"`
 	Overtaken uint64          `json:"overtaken"` // read after the CLOSE of their turn
 	Accepted  uint64          `json:"accepted"`
 	Metrics   []MetricTallies `json:"metrics"`
 }
 
-// MetricTallies count a metric's accepted records by outcome, each record once for every window
-// that contains it.
+// MetricTallies count a metric's accepted records by outcome, once for each window of a record.
 type MetricTallies struct {
 	Metric   string `json:"metric"`
-	Filtered uint64 `json:"filtered"`         // do not pass the filter, or have an unlisted key
+	Filtered uint64 `json:"filtered"`         // rejected by the filter, or with an unlisted key
 	Beyond   uint64 `json:"beyond_allowance"` // beyond users' allowances or caps
 	Counted  uint64 `json:"counted"`          // part of a count
-	Open     uint64 `json:"open"`             // at most this many, in unreleased windows
+	Open     uint64 `json:"open"`             // in windows not yet released; an upper bound
 	GivenUp  uint64 `json:"given_up"`         // in windows that a change gave up
 }
 
-// TrustedReport sums the tallies of all valid CLOSEs and SETTLEDs on control, and of the records
-// that the last ended run read after them, for every metric that the deployment has ever had. It
-// reads control from the beginning and changes nothing. Errors: ErrLogFault for a damaged record of
-// control, or the broker's error.
+// TrustedReport returns the tallies for every metric that the deployment has ever had. It sums the
+// tallies of all valid CLOSEs and SETTLEDs on control, and of the records that the last completed
+// run read after them. It reads control from the beginning and changes nothing. Errors: ErrLogFault
+// for a damaged record on control, or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
 	sum := tallySum{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
@@ -75,7 +74,7 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 	return sum.tallies(), nil
 }
 
-// readHistory calls visit with every record of control.
+// readHistory calls visit for every record on control.
 func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafkalog.Record,
 	schemas.Control) error) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -103,23 +102,23 @@ func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafk
 
 // tallySum sums the tallies on control, one generation after another.
 type tallySum struct {
-	period  time.Duration
-	header  *schemas.Header // current generation; nil before the first
-	turns   *calendar.Turns
-	metrics []MetricTallies // all metrics so far
-	parts   []bool          // by metric: whether it is a part of another metric, whose records it shares
-	windows []uint64        // by metric: accepted records, once for each window that contains one
-	indexes []int           // indexes of the generation's metrics in metrics
+	period    time.Duration
+	header    *schemas.Header // current generation; nil before the first generation
+	turns     *calendar.Turns
+	metrics   []MetricTallies // all metrics so far
+	component []bool          // by metric: whether it is derived from another metric, whose records it shares
+	pairs     []uint64        // by metric: accepted records, each counted once per window that contains it
+	indexes   []int           // indexes of the generation's metrics in metrics
 
-	closes []*schemas.Close    // CLOSEs of the generation, which the next one may revoke
+	closes []*schemas.Close    // CLOSEs of the current generation, which the next generation may revoke
 	read   schemas.ReadTallies // tallies of earlier generations
-	closed uint64              // accepted records of their turns
+	closed uint64              // accepted records of earlier generations' turns
 
 	unclosed schemas.ReadTallies // tallies of the last END, if no CLOSE follows it
 }
 
-// begin ends the current generation and starts the next one, which revokes earlier CLOSEs of its
-// turns.
+// begin ends the current generation and starts the generation of h. The new generation revokes
+// earlier CLOSEs of its turns.
 func (a *tallySum) begin(h *schemas.Header) {
 	for _, c := range a.closes {
 		if c.Turn < h.FromTurn {
@@ -127,8 +126,8 @@ func (a *tallySum) begin(h *schemas.Header) {
 		}
 	}
 	a.closes, a.unclosed = nil, schemas.ReadTallies{}
-	for _, index := range a.indexes { // the change has given up its open windows
-		a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
+	for _, index := range a.indexes { // the change has given up the open windows
+		a.metrics[index].GivenUp = a.pairs[index] - a.metrics[index].final()
 	}
 	a.indexes = nil
 	a.header, a.turns = h, calendar.New(h, a.period)
@@ -138,19 +137,19 @@ func (a *tallySum) begin(h *schemas.Header) {
 		if index < 0 {
 			index = len(a.metrics)
 			a.metrics = append(a.metrics, MetricTallies{Metric: name})
-			a.windows = append(a.windows, 0)
+			a.pairs = append(a.pairs, 0)
 			kind := metrickind.Of(h.Metrics[i].Kind)
-			a.parts = append(a.parts, kind.Part != nil || kind.Statistic != nil)
+			a.component = append(a.component, kind.Part != nil || kind.Statistic != nil)
 		}
 		a.indexes = append(a.indexes, index)
 	}
 }
 
-// done returns the number of pairs of a record and a window with a final outcome.
-func (m *MetricTallies) done() uint64 { return m.Filtered + m.Beyond + m.Counted }
+// final returns the number of (record, window) pairs that have a final outcome.
+func (m *MetricTallies) final() uint64 { return m.Filtered + m.Beyond + m.Counted }
 
-// Pairs returns the number of pairs of an accepted record and a window: the sum of all outcomes.
-func (m MetricTallies) Pairs() uint64 { return m.done() + m.Open + m.GivenUp }
+// Pairs returns the number of (accepted record, window) pairs: the sum of all outcomes.
+func (m MetricTallies) Pairs() uint64 { return m.final() + m.Open + m.GivenUp }
 
 // Broken returns the number of dead letters in all classes.
 func (t Tallies) Broken() uint64 {
@@ -161,12 +160,12 @@ func (t Tallies) Broken() uint64 {
 	return sum
 }
 
-// add counts a CLOSE that can no longer be revoked.
+// add adds the tallies of a CLOSE that can no longer be revoked.
 func (a *tallySum) add(c *schemas.Close) {
 	a.read.Add(c.Tallies)
 	a.closed += c.Contributions
 	for i, index := range a.indexes {
-		a.windows[index] += c.Contributions * a.turns.WindowsOf(i, c.Turn)
+		a.pairs[index] += c.Contributions * a.turns.WindowsOf(i, c.Turn)
 	}
 }
 
@@ -193,19 +192,18 @@ func (a *tallySum) tallies() Tallies {
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {
-		// After a change of the event format, CLOSEs can contain more records than were tallied as
-		// accepted.
-		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
+		// After a change of the event format, CLOSEs can contain more records than were accepted.
+		a.pairs[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
 	for i, m := range a.metrics {
-		if m.Open = a.windows[i] - m.done() - m.GivenUp; !a.parts[i] {
+		if m.Open = a.pairs[i] - m.final() - m.GivenUp; !a.component[i] {
 			out.Metrics = append(out.Metrics, m)
 		}
 	}
 	return out
 }
 
-// firstPart returns part 0 of the SETTLED that a record may complete; nil for other records.
+// firstPart returns part 0 of the SETTLED that a record may complete, or nil for other records.
 func firstPart(parts []schemas.Settled, body schemas.ControlBody) *schemas.Settled {
 	s, ok := body.(*schemas.Settled)
 	switch {

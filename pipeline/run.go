@@ -22,44 +22,43 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// RunOptions configure a run. They do not affect the values that it releases. With the zero value a
-// run reads until ctx is cancelled or another run supersedes it.
+// RunOptions configure a run. They do not affect the values that the run releases. With the zero
+// value, a run reads until ctx is cancelled or another run supersedes it.
 type RunOptions struct {
 	// Engine runs the stages; default: Direct.
 	Engine Engine
-	// Workers runs the stages in other processes, instead of Engine.
+	// Workers runs the stages in other processes. It replaces Engine.
 	Workers *Workers
-	// Readers is the number of READs that share the partitions of the events topic; default 1, at
-	// most one for each partition. One reader can saturate a machine; use more for workers on
-	// several machines.
+	// Readers is the number of READs that share the partitions of the events topic: default 1, at
+	// most one for each partition. Use more only for workers on several machines: one reader can
+	// saturate a machine.
 	Readers int
-	// Client is the client from AwaitBroker; Run closes it. If it is nil, Run connects itself,
-	// without waiting for a broker.
+	// Client is the client returned by AwaitBroker. Run closes it. If it is nil, Run connects
+	// itself, without waiting for a broker.
 	Client *Client
-	// Logger receives messages for operators; nil: discarded. No message contains a user id, a key
-	// or a raw count.
+	// Logger receives messages for operators, without user ids, keys or raw counts; nil: discarded.
 	Logger *slog.Logger
-	// Bounded ends the run where the events topic ends when the run starts, and closes every window
-	// there. It excludes UntilEnd.
+	// Bounded ends the run at the offsets at which the events topic ends when the run starts, and
+	// closes every window there. It cannot be combined with UntilEnd.
 	Bounded bool
-	// Until is the end of the last window that is released, whatever the records contain. A bounded
+	// Until is the end of the last window to release, even if records continue after it. A bounded
 	// run closes that window at the end of the topic; its default is the window of the last event.
-	// Any other run does not close windows early: it ends once every turn up to Until is settled.
-	// It excludes UntilEnd.
+	// Any other run does not close windows early: it ends when every turn up to Until is settled.
+	// Until cannot be combined with UntilEnd.
 	Until time.Time
-	// UntilEnd ends the run once every turn with an event that was on the events topic at the start
-	// is settled. The run does not close windows early. One record can decide which windows appear
-	// last, and when: use Until if this matters.
+	// UntilEnd ends the run when every turn that has an event on the events topic at the start of
+	// the run is settled. The run does not close windows early. A single record can decide which
+	// windows appear last, and when: use Until if this matters.
 	UntilEnd bool
-	// Drain, when closed, makes the run return after the open turn, and after any turn that an
-	// earlier run left unfinished with decisions on the ledger. If no broker responds, or a
-	// partition cannot be written, the run ends within ten seconds with ErrNoBroker or ErrStuck.
+	// Drain, when closed, makes the run return. The run first finishes the open turn, and any turn
+	// that an earlier run left unfinished with decisions on the ledger. If no broker responds, or a
+	// partition cannot be written, it ends within ten seconds with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
-	// OnStart is called once, before the run settles a turn, with the position after the last
-	// settled turn, for FollowReleases.
+	// OnStart is called once, before the run settles a turn. It receives the position after the
+	// last settled turn, for FollowReleases.
 	OnStart func(Position)
-	// OnTakeOver is called once, with the host and start time of the previous run, if there is no
-	// END of that run on control.
+	// OnTakeOver is called once if control contains no END of the previous run. It receives the
+	// host and start time of that run.
 	OnTakeOver func(from string)
 	// OnSettled is called after every settled turn, in order, never concurrently. No stage waits
 	// for it; Run returns after the last call.
@@ -69,15 +68,14 @@ type RunOptions struct {
 	OnProgress func(Progress)
 	// OnState is called about once a second, never concurrently.
 	OnState func(RunState)
-	// Strict makes a run fail if its topics can lose acknowledged records when one broker fails;
-	// without it a run only warns.
+	// Strict makes a run fail if its topics can lose acknowledged records when one broker fails.
+	// Without Strict, a run only warns.
 	Strict bool
 	// Disposable is set if the topics end with the process, as in a demo. The run then does not
-	// warn about their durability, and does not log lost records, whose exact numbers its caller
-	// knows.
+	// warn about their durability, nor log lost records, whose exact numbers its caller knows.
 	Disposable bool
 	// StallLimit is how long an open turn may take, in addition to Outputs.PublishEvery, before the
-	// run starts a new epoch; default 2 minutes. It doubles while the same turn does not settle.
+	// run starts a new epoch. The default is 2 minutes. It doubles while the turn does not settle.
 	StallLimit time.Duration
 }
 
@@ -90,14 +88,14 @@ type Settlement struct {
 
 // Progress describes what a run has read, and when its next counts can appear. Times are UTC.
 type Progress struct {
-	WindowEnd time.Time // end of the next metric window whose counts are not released
-	// Earliest is the earliest time at which records can close the window; Latest is when the clock
-	// closes it on silent partitions. An open transaction at the end of a partition can delay both.
-	// Both are meaningless if record times do not follow the clock.
+	WindowEnd time.Time // end of the next metric window whose counts have not been released
+	// Earliest is the earliest time at which records can close the window. Latest is when the clock
+	// closes the window on silent partitions. An open transaction at the end of a partition can
+	// delay both. Both are meaningless if record times do not follow the clock.
 	Earliest, Latest time.Time
-	Closed           bool // the window is closed, and its counts will follow
-	// Lag is the delay between append times and reading; 0 at the end of the events topic, unless
-	// its records are behind the clock.
+	Closed           bool // the window is closed, but its counts have not been released
+	// Lag is the delay between append time and reading. At the end of the events topic it is 0,
+	// unless the topic's records are older than the clock.
 	Lag time.Duration
 }
 
@@ -105,25 +103,25 @@ type Progress struct {
 type RunResult struct {
 	Settled    uint64   // the last settled turn of the deployment; 0: none
 	Drained    bool     // Drain ended the run
-	OpenTurns  uint64   // with UntilEnd or Until: number of turns that the run should have settled but did not
+	OpenTurns  uint64   // with UntilEnd or Until: number of required turns that the run did not settle
 	Open       Progress // with OpenTurns: the end of the last such turn, and when it can close
-	Unread     bool     // with UntilEnd: drained before reading all records present at the start
+	Unread     bool     // with UntilEnd: drained before all records present at the start were read
 	Superseded bool     // another run has superseded this one; not an error
-	Successor  string   // with Superseded: host and start of the other run; "" if unknown
+	Successor  string   // with Superseded: host and start time of the other run; "" if unknown
 }
 
-// defaultStallLimit is far longer than any healthy turn.
+// defaultStallLimit is far longer than any turn takes in a healthy deployment.
 const defaultStallLimit = 2 * time.Minute
 
 // Run reads events and publishes counts until it is drained or superseded, or until it has settled
-// the turns that Bounded, Until or UntilEnd require. Cancelling ctx ends it at once; the next run
-// continues where it ended. Runs may start at any time, in any process: the run announced last
-// supersedes the deployment's other runs.
+// the turns that Bounded, Until or UntilEnd require. If ctx is cancelled, Run ends at once, and the
+// next run continues from there. Runs may start at any time, in any process. The run that was
+// announced last supersedes the deployment's other runs.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict if only strict
 // checks fail), ErrStopped, ErrConflict, ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or
-// the broker's error. After ErrConflict and *spend.StopError every later run ends with ErrStopped,
-// until Recover.
+// the broker's error. After ErrConflict or *spend.StopError, later runs end with ErrStopped until
+// Recover is called.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
 	var client *kafkalog.Client
 	if opts.Client != nil {
@@ -162,8 +160,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	stalls := watch.New(watch.RulesOf(d, opts.Bounded).WithStallAfter(crashpoint.From(ctx).StallAfter), opts.Logger)
 	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)
 	defer monitor.Stop()
-	// Closing the connections makes every stage of a cancelled run return, even if its engine
-	// ignores ctx.
+	// Closing the connections ends every stage of a cancelled run, even if the engine ignores ctx.
 	defer context.AfterFunc(ctx, client.Close)()
 	control, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict,
 		Disposable: opts.Disposable})
@@ -171,14 +168,14 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		return RunResult{}, watch.CauseOr(ctx, err)
 	}
 	if opts.OnTakeOver != nil {
-		from := ""
+		previous := ""
 		control.WithView(func(v *controllog.View) {
 			if v.Ended == nil {
-				from = v.Worker
+				previous = v.Worker
 			}
 		})
-		if from != "" {
-			opts.OnTakeOver(from)
+		if previous != "" {
+			opts.OnTakeOver(previous)
 		}
 	}
 	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
@@ -189,7 +186,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		return RunResult{}, watch.CauseOr(ctx, err)
 	}
 	r := &run{stages: newStages(ctx, d, client, control, terms, opts.Logger)}
-	defer r.close() //nolint:errcheck // on the first call there is already an error
+	defer r.close() //nolint:errcheck // an error of the first call is returned below; later calls repeat it
 	r.stalls, r.monitor = stalls, monitor
 	monitor.EverySecond(r.losses.Check)
 	monitor.EverySecond(func(time.Time) {
@@ -209,11 +206,11 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		})
 	}
 	if opts.OnStart != nil {
-		from, err := r.position(ctx)
+		start, err := r.position(ctx)
 		if err != nil {
 			return RunResult{}, watch.CauseOr(ctx, err)
 		}
-		opts.OnStart(from)
+		opts.OnStart(start)
 	}
 	defer notifySettled(r.stages, opts.Workers != nil, opts.OnSettled)()
 	defer r.drainOn(ctx, opts.Drain)()
@@ -223,10 +220,10 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = r.runLocally(ctx, opts.Engine)
 	}
 	if err != nil {
-		r.cancelEnds() // the next run writes the end of a turn that still waits for its publication time
+		r.cancelEnds() // the next run writes the ends of turns that still wait for their publication time
 	}
-	if closed := r.close(); err == nil {
-		err = closed
+	if closeErr := r.close(); err == nil {
+		err = closeErr
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; tollgate validate shows which one, "+
@@ -255,7 +252,7 @@ func (r *run) position(ctx context.Context) (Position, error) {
 	return Position(p), err
 }
 
-// pipeline builds the run's Beam pipeline, for workers if there are any.
+// pipeline builds the run's Beam pipeline. w is nil if the stages run in this process.
 func (r *run) pipeline(w *Workers) (*beam.Pipeline, error) {
 	encoded, err := r.terms.encode()
 	if err != nil {
@@ -284,8 +281,8 @@ func (r *run) runLocally(ctx context.Context, engine Engine) error {
 	switch {
 	case r.superseded:
 		return nil
-	case r.first != nil:
-		return r.first
+	case r.firstErr != nil:
+		return r.firstErr
 	case ctx.Err() != nil:
 		return fmt.Errorf("running: %w", context.Cause(ctx))
 	case err != nil:
@@ -296,8 +293,7 @@ func (r *run) runLocally(ctx context.Context, engine Engine) error {
 	return stop
 }
 
-// endByControl reports whether there is a newer run on control, and returns ErrStopped if there is
-// a STOP.
+// endByControl reports whether control has a newer run, and returns ErrStopped if it has a STOP.
 func (r *run) endByControl() (superseded bool, stop error) {
 	r.control.WithView(func(v *controllog.View) {
 		superseded = v.Run > r.terms.Run

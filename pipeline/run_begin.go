@@ -13,28 +13,28 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// begin opens the control log and announces the run there before it checks the topics: of two runs,
-// the one announced last is the newer, however long its checks take. It compares the HEADER before
-// it checks the topics, because different topic names in the configuration best explain what is
-// wrong with the topics. It returns a STOP together with other errors, which may have caused it.
+// begin opens the control log and announces the run on it before it checks the topics. The order of
+// announcements decides which of two runs is newer, however long their checks take. begin compares
+// the HEADER before it checks the topics: if the configuration names other topics, that explains
+// best what is wrong with the topics. It joins a STOP with other errors, which may have caused it.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
-	control, _, failed := openControl(ctx, d, client, o.Logger)
-	if errors.Is(failed, deployment.ErrOtherPromise) || errors.Is(failed, schemas.ErrVersion) {
-		return nil, failed // a missing topic must not be recreated
+	control, _, openErr := openControl(ctx, d, client, o.Logger)
+	if errors.Is(openErr, deployment.ErrOtherPromise) || errors.Is(openErr, schemas.ErrVersion) {
+		return nil, openErr // no topic rule may advise to recreate a missing topic
 	}
-	if failed != nil && time.Since(began) > controllog.SupersededLimit {
-		return nil, failed // the broker did not respond, and no topic rule explains that
+	if openErr != nil && time.Since(began) > controllog.SupersededLimit {
+		return nil, openErr // the broker did not respond, which no topic rule explains
 	}
 	var stop *schemas.Stop
-	if failed == nil {
+	if openErr == nil {
 		if err := changes.Agrees(d, control.Header); err != nil {
 			return nil, err
 		}
 		control.WithView(func(v *controllog.View) { stop = v.Stop })
 	}
-	if failed == nil && stop == nil { // a supervisor may restart a stopped deployment forever
+	if openErr == nil && stop == nil { // a supervisor may restart a stopped deployment endlessly
 		if err := control.Announce(ctx); err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	case stop != nil:
 		return nil, errors.Join(controllog.Stopped(stop), err)
 	case err != nil:
-		return nil, err // even if control could not be opened: these findings explain why
+		return nil, err // explains why control could not be opened, if it could not
 	}
-	return control, failed
+	return control, openErr
 }

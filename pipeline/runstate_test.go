@@ -24,8 +24,8 @@ func TestABrokerThatIsSilentForLongIsAway(t *testing.T) {
 		want     bool
 	}{
 		"no trouble":          {nil, nil, true},
-		"silent for a moment": {nil, []kafkalog.Trouble{silent(brokerAway - 1)}, true},
-		"silent":              {nil, []kafkalog.Trouble{silent(brokerAway)}, false},
+		"silent for a moment": {nil, []kafkalog.Trouble{silent(responseLimit - 1)}, true},
+		"silent":              {nil, []kafkalog.Trouble{silent(responseLimit)}, false},
 		"unreachable":         {away(time.Second), nil, false},
 		"its bootstrap address was unreachable, and is not used any more": {away(time.Minute), nil, true},
 	} {

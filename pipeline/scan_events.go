@@ -12,22 +12,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ScanOptions select the events that ScanEvents reads, by a range of times.
+// ScanOptions configure ScanEvents.
 type ScanOptions struct {
 	From, To time.Time // event times, [From, To); zero: no limit on that side
 	Logger   *slog.Logger
 	Progress func(read uint64) // called with the number of records read so far; may be nil
 }
 
-// ScanCounts counts the scanned records by outcome. Broken includes BadValue, records with an
-// unreadable value.
+// ScanCounts counts scanned records by outcome. Broken includes BadValue: records with a bad value.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
-// ScanEvents reads the events topic up to its current end, and calls fn with every event in the
-// range that a run would accept if there were no other record on the topic. Event.Passes marks the
-// Config.Events.Format.Filters that the event passes. Use ScanEvents for planning, on the trusted
-// side: fn sees raw data. It changes nothing and does not need a HEADER. It stops at an error of fn
-// and returns it unchanged; other errors are those of the broker and the registry.
+// ScanEvents reads the events topic up to its current end. It calls fn for every event in the range
+// that a run would accept if the topic contained no other record. Event.Passes shows which of
+// Config.Events.Format.Filters the event passes. Use ScanEvents for planning, on the trusted side:
+// fn receives raw data. ScanEvents changes nothing and does not need a HEADER. It returns an error
+// of fn at once and unchanged; other errors are those of the broker and the registry.
 func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts,
 	error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))

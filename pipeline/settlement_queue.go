@@ -22,9 +22,9 @@ type settlementQueue struct {
 	closed  bool
 }
 
-// notifySettled calls notify, which may be nil, with every turn that this run settles, and adds the
-// outcomes of the turn's records to losses, including those of reading if workers read. The
-// returned function waits until the last settlement is passed on, and ends the calls.
+// notifySettled calls notify, which may be nil, for every turn that this run settles. It also adds
+// the outcomes of the turn's records to losses; with workers, these include the outcomes of
+// reading. The returned function ends the calls, after the last settlement has been delivered.
 func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	if notify == nil {
 		notify = func(Settlement) {}
@@ -55,27 +55,27 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	}
 }
 
-// valuesOf returns the number of values published for settled keys. A mean settles a key once for
-// each component, but publishes one value.
+// valuesOf returns the number of values published for settled keys. For example, a mean settles a
+// key once for each component, but publishes one value.
 func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values int) {
-	each := make([]int, len(metrics))
+	valuesPerKey := make([]int, len(metrics))
 	for i := range metrics {
 		switch kind := metrickind.Of(metrics[i].Kind); {
 		case kind.Statistic != nil:
 			if base := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool {
 				return m.Name == metrics[i].Of
 			}); base >= 0 {
-				each[base]++
+				valuesPerKey[base]++
 			}
 		case kind.Part == nil:
-			each[i]++
+			valuesPerKey[i]++
 		}
 	}
 	for i := range keys {
 		if metric := int(keys[i].Metric); metric >= len(metrics) {
 			values++
 		} else {
-			values += each[metric]
+			values += valuesPerKey[metric]
 		}
 	}
 	return values
@@ -107,31 +107,30 @@ func (n *settlementQueue) deliver() {
 	}
 }
 
-// drainOn writes a DRAIN to control once drain is closed. The returned function stops waiting for
-// that.
+// drainOn writes a DRAIN to control when drain is closed. The returned function ends the wait.
 func (r *run) drainOn(ctx context.Context, drain <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
-	ask := func() {
+	writeDrain := func() {
 		if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil && ctx.Err() == nil {
-			r.log.Warn("asking the run to end failed: a second signal stops it at once", "error", err)
+			r.log.Warn("requesting the end of the run failed: a second signal stops the run at once", "error", err)
 		}
 	}
 	select {
 	case <-drain:
-		ask()
+		writeDrain()
 		return cancel
 	default:
 	}
-	var asking sync.WaitGroup
-	asking.Go(func() {
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
 		select {
 		case <-drain:
-			ask()
+			writeDrain()
 		case <-ctx.Done():
 		}
 	})
 	return func() {
 		cancel()
-		asking.Wait()
+		waiting.Wait()
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// stages are the open stages of a run in one process: the process of Run, or a worker.
+// stages holds the open stages of a run in one process: the process of Run, or a worker.
 type stages struct {
 	ctx     context.Context //nolint:containedctx // stages outlive the calls that open them
 	dep     *deployment.Deployment
@@ -39,23 +39,23 @@ type stages struct {
 	losses  *watch.Losses    // nil if the topics are disposable
 	hooks   crashpoint.Hooks // hooks of tests
 
-	endsContext context.Context    //nolint:containedctx // context of writing the ends of turns
+	endsContext context.Context    //nolint:containedctx // context in which the ends of turns are written
 	cancelEnds  context.CancelFunc // stops writing the ends of turns
-	closing     sync.Once
-	closed      error
+	closeOnce   sync.Once
+	closeErr    error
 
-	settling func() (transforms.Settler, error)
+	settlerOnce func() (transforms.Settler, error)
 
-	opening sync.Mutex
+	openMu  sync.Mutex
 	sources map[int]transforms.Source // by group
-	open    []func() error            // functions that close the open stages, in this order
+	closers []func() error            // functions that close the open stages, in the order of calls
 
 	mu         sync.Mutex
-	first      error // first error of any stage, with its type
+	firstErr   error // first error of any stage, with its type
 	superseded bool  // a stage failed because another run superseded this one
 }
 
-// newStages prepares to open stages; control must belong to the run. close ends them.
+// newStages prepares stages without opening them. control must belong to the run. Call close later.
 func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	t *terms, log *slog.Logger) *stages {
 	hooks := crashpoint.From(ctx)
@@ -66,14 +66,14 @@ func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 		terms: t, log: log, hooks: hooks, sources: map[int]transforms.Source{},
 	}
 	s.endsContext, s.cancelEnds = context.WithCancel(ctx)
-	s.settling = sync.OnceValues(s.openSettler)
+	s.settlerOnce = sync.OnceValues(s.openSettler)
 	if !t.Disposable {
 		s.losses = watch.NewLosses(d, log)
 	}
 	return s
 }
 
-// runtime returns the functions that open the stages.
+// runtime returns the functions with which an engine opens the stages.
 func (s *stages) runtime() *transforms.Runtime {
 	return &transforms.Runtime{Source: s.source, Spender: s.spender, Releaser: s.releaser, Settler: s.settler,
 		Fail: func(err error) error {
@@ -82,20 +82,20 @@ func (s *stages) runtime() *transforms.Runtime {
 		}}
 }
 
-// source opens READ and SETTLE. It opens SETTLE because that writes the end of the last settled
-// turn, in case the run that settled it died first; an engine may open SETTLE only at its first
-// turn.
+// source opens READ and SETTLE. An engine may open SETTLE only at its first turn. But SETTLE must
+// write the end of the last settled turn if the run that settled the turn died first, so it opens
+// first.
 func (s *stages) source(ctx context.Context) (transforms.Source, error) {
 	if _, err := s.settler(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // with several readers, group 0 may be elsewhere
+	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // several readers: group 0 may be elsewhere
 		return nil, err
 	}
 	return readers{s}, nil
 }
 
-// readers passes each step to the reader of its group.
+// readers is a transforms.Source that passes each step to the reader of the step's group.
 type readers struct{ *stages }
 
 // Step implements transforms.Source.
@@ -109,8 +109,8 @@ func (r readers) Step(ctx context.Context, from transforms.Restriction) (transfo
 
 // reader returns the reader of a group. The first call opens it.
 func (s *stages) reader(group int) (transforms.Source, error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
 	if r := s.sources[group]; r != nil {
 		return r, nil
 	}
@@ -125,7 +125,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.open = slices.Insert(s.open, 0, func() error { r.Close(); return nil })
+	s.closers = slices.Insert(s.closers, 0, func() error { r.Close(); return nil })
 	s.sources[group] = restored.Source(r, s.hooks.Restore)
 	return s.sources[group], nil
 }
@@ -160,7 +160,7 @@ func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
 	return workObserver{s.stalls, r.Release}, nil
 }
 
-func (s *stages) settler(context.Context) (transforms.Settler, error) { return s.settling() }
+func (s *stages) settler(context.Context) (transforms.Settler, error) { return s.settlerOnce() }
 
 func (s *stages) openSettler() (transforms.Settler, error) {
 	r, err := publishing.NewSettler(s.endsContext, s.client, s.control, s.dep, s.turns)
@@ -171,14 +171,14 @@ func (s *stages) openSettler() (transforms.Settler, error) {
 }
 
 func (s *stages) closeWithRun(end func() error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	s.open = append(s.open, end)
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
+	s.closers = append(s.closers, end)
 }
 
-// reportLost writes a LOST to control after another writer has taken a partition from a stage in an
-// epoch. READ then starts a new epoch, unless a newer run has superseded this one. If the LOST
-// cannot be written, READ starts the epoch after the stall limit.
+// reportLost writes a LOST to control. A stage calls it when another writer has taken over one of
+// the stage's partitions in an epoch. READ then starts a new epoch, unless a newer run has
+// superseded this run. If the LOST cannot be written, READ starts the epoch after the stall limit.
 func (s *stages) reportLost(epoch int64) {
 	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
 		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the "+
@@ -196,18 +196,18 @@ func (s *stages) appendControl(ctx context.Context, body schemas.ControlBody) er
 	return err
 }
 
-// fail keeps the first error of any stage. For a *spend.StopError it writes a STOP, so that no
-// later run starts. It first reads control again, because the writes of a successor look like lost
-// records to a superseded run.
+// fail keeps the first error of any stage. For a *spend.StopError, it writes a STOP, so no later
+// run starts. It first reads control again: a superseded run sees the writes of its successor,
+// which look like lost records.
 func (s *stages) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.first != nil || s.ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return // after a failure the engine cancels the other stages
+	if s.firstErr != nil || s.ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return // after a failure, the engine cancels the other stages
 	}
-	s.first = err
-	over, epoch, werr := s.control.Superseded(s.ctx)
-	if werr == nil && over {
+	s.firstErr = err
+	superseded, epoch, werr := s.control.Superseded(s.ctx)
+	if werr == nil && superseded {
 		s.superseded = true
 		return
 	}
@@ -219,20 +219,19 @@ func (s *stages) fail(err error) {
 		werr = s.appendControl(s.ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})
 	}
 	if werr != nil {
-		s.first = fmt.Errorf("%w (and writing the STOP failed: %w)", err, werr)
+		s.firstErr = fmt.Errorf("%w (and writing the STOP failed: %w)", err, werr)
 	}
 }
 
-// close closes the open stages, once. It returns an error if the ends of turns could not be
-// written.
+// close closes the open stages, once. Its error means that ends of turns could not be written.
 func (s *stages) close() error {
-	s.closing.Do(func() {
-		s.opening.Lock()
-		defer s.opening.Unlock()
-		for _, end := range s.open {
-			s.closed = errors.Join(s.closed, end())
+	s.closeOnce.Do(func() {
+		s.openMu.Lock()
+		defer s.openMu.Unlock()
+		for _, end := range s.closers {
+			s.closeErr = errors.Join(s.closeErr, end())
 		}
 		s.cancelEnds()
 	})
-	return s.closed
+	return s.closeErr
 }

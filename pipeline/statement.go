@@ -25,49 +25,49 @@ type Statement struct {
 	Epsilon    float64   `json:"epsilon"` // the promise, for each budget period if there are periods
 	Delta      float64   `json:"delta"`
 	DeltaKeys  float64   `json:"delta_keys,omitempty"` // part of Delta that private keys may spend
-	Planned    float64   `json:"planned,omitempty"`    // part of the promise spent on choosing settings
+	Planned    float64   `json:"planned,omitempty"`    // part of the promise spent on the choice of settings
 	// Forgotten is set if Forget has removed the user's accounts.
 	Forgotten bool `json:"forgotten,omitempty"`
 	// Accounts are the user's accounts on the ledger: one for each budget period, or one for life.
-	// There are none if no released value counts this user, or only values of past periods do.
+	// The list is empty if no released value counts this user, or only values of past periods do.
 	Accounts []StatementAccount `json:"accounts"`
 }
 
-// BudgetPeriod is a budget period, UTC. Its bounds are nil if the budget is for life.
+// BudgetPeriod is a budget period, UTC. From and To are nil if the budget is for life.
 type BudgetPeriod struct {
 	From *time.Time `json:"from,omitempty"`
 	To   *time.Time `json:"to,omitempty"`
 }
 
-// StatementAccount is a user's spending in one budget period.
+// StatementAccount is one user's spending in one budget period.
 type StatementAccount struct {
 	BudgetPeriod
-	// Share is the spent part of the budget B². Epsilon is the ε of all releases together, rounded
-	// up, at Statement.Delta, which includes DeltaKeys. Noise is the standard deviation of one
-	// Gaussian release of sensitivity 1 that costs the same; 0 if nothing is spent.
+	// Share is the spent part of the budget B². Epsilon is the ε of all releases together at
+	// Statement.Delta, which includes DeltaKeys; it is rounded up. Noise is the standard deviation
+	// of a single Gaussian release of sensitivity 1 with the same cost; 0 if nothing is spent.
 	Share   float64 `json:"share_spent"`
 	Epsilon float64 `json:"epsilon_spent"`
 	Noise   float64 `json:"noise_multiplier,omitempty"`
-	// Releases are those of the last charged turns, in order. Earlier is the part of the budget
-	// spent on all older releases, for which the ledger contains only the sum.
+	// Releases are the releases of the last charged turns, in order. Earlier is the part of the
+	// budget spent on all older releases: the ledger contains only their sum.
 	Releases []StatementRelease `json:"releases"`
 	Earlier  float64            `json:"share_spent_earlier"`
-	// Events are all releases in the form of dp_accounting, with Earlier first. Their composition
-	// costs Epsilon at Delta − DeltaKeys.
+	// Events are all releases in the format of the library dp_accounting, with Earlier first. Their
+	// composition costs Epsilon at Delta − DeltaKeys.
 	Events []DPEvent `json:"dp_events"`
-	// Allowances are the unspent allowances, by metric.
+	// Allowances are the unspent parts of the metrics' allowances.
 	Allowances []StatementAllowance `json:"allowances"`
 }
 
-// StatementRelease is the user's cost for the values of one window.
+// StatementRelease is the user's cost for the values of one metric in one window.
 type StatementRelease struct {
 	Metric string    `json:"metric"`
-	From   time.Time `json:"from"` // the window, UTC
+	From   time.Time `json:"from"` // start of the window, UTC
 	To     time.Time `json:"to"`
 	Share  float64   `json:"share_spent"`
 }
 
-// DPEvent is a Gaussian release in the form of dp_accounting.
+// DPEvent is a Gaussian release in the format of the library dp_accounting.
 type DPEvent struct {
 	Gaussian struct {
 		Noise float64 `json:"noise_multiplier"`
@@ -91,14 +91,14 @@ type SpentByAll struct {
 	Periods []SpentInPeriod `json:"periods"`
 }
 
-// SpentInPeriod contains quantiles over the users with an account in a budget period.
+// SpentInPeriod describes the spending of the users with an account in one budget period.
 type SpentInPeriod struct {
 	BudgetPeriod
 	Users     int             `json:"users"`
 	Quantiles []SpentQuantile `json:"quantiles"`
 }
 
-// SpentQuantile is a share of the budget that a part of the users does not exceed.
+// SpentQuantile is a quantile: the part Users of the users has spent at most Share of the budget.
 type SpentQuantile struct {
 	Users   float64 `json:"part_of_users"`
 	Share   float64 `json:"share_spent"`
@@ -106,7 +106,7 @@ type SpentQuantile struct {
 }
 
 // ReadSpentByAll returns the spending of all users in each budget period on the ledger. It needs
-// memory for one shard, and eight bytes per account. Errors are those of ReadStatement.
+// memory for one shard, plus eight bytes for every account. Errors are those of ReadStatement.
 func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll, error) {
 	out := &SpentByAll{Periods: []SpentInPeriod{}}
 	err := readAccounts(ctx, d, func(c *admin.Change) error {
@@ -114,12 +114,13 @@ func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll,
 		out.AsOf = utc(asOf)
 		for _, period := range slices.Sorted(maps.Keys(accounts)) {
 			spent := slices.Sorted(slices.Values(accounts[period]))
-			one := SpentInPeriod{BudgetPeriod: periodOf(d, c.Old, period), Users: len(spent)}
+			summary := SpentInPeriod{BudgetPeriod: periodOf(d, c.Old, period), Users: len(spent)}
 			for _, part := range []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1} {
-				most := spent[int(math.Ceil(part*float64(len(spent))))-1]
-				one.Quantiles = append(one.Quantiles, SpentQuantile{part, shareOf(most, c.Old), epsilonOf(most, c.Old)})
+				quantile := spent[int(math.Ceil(part*float64(len(spent))))-1]
+				summary.Quantiles = append(summary.Quantiles,
+					SpentQuantile{part, shareOf(quantile, c.Old), epsilonOf(quantile, c.Old)})
 			}
-			out.Periods = append(out.Periods, one)
+			out.Periods = append(out.Periods, summary)
 		}
 		return err
 	})
@@ -154,10 +155,9 @@ func periodOf(d *deployment.Deployment, h *schemas.Header, period int64) (p Budg
 
 func utc(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// ReadStatement returns the spending of a user as of the last settled turn, from the ledger. It
-// changes nothing, and does not disturb a run. Errors: ErrNotInitialised, ErrHeaderMismatch for
-// another user-hash key or budget period, ErrLogFault, or an error of schemas.ValidateUser or of
-// the broker.
+// ReadStatement reads the spending of a user from the ledger, as of the last settled turn. It does
+// not disturb a run. Errors: ErrNotInitialised, ErrHeaderMismatch if the user-hash key or the
+// budget period differs, ErrLogFault, or an error of schemas.ValidateUser or the broker.
 func ReadStatement(ctx context.Context, d *deployment.Deployment, user []byte) (out *Statement, err error) {
 	if err := schemas.ValidateUser(user); err != nil {
 		return nil, fmt.Errorf("reading the account of a user: %w", err)
@@ -194,8 +194,8 @@ func accountOf(s *spend.Standing, h *schemas.Header) StatementAccount {
 	if a.Earlier = shareOf(earlier, h); earlier > 0 {
 		a.Events = append([]DPEvent{dpEvent(earlier)}, a.Events...)
 	}
-	for _, left := range s.Left {
-		a.Allowances = append(a.Allowances, StatementAllowance{left.Metric, float64(left.Left) / float64(left.Burst)})
+	for _, l := range s.Left {
+		a.Allowances = append(a.Allowances, StatementAllowance{l.Metric, float64(l.Left) / float64(l.Burst)})
 	}
 	return a
 }

@@ -14,62 +14,59 @@ import (
 )
 
 // Status is the state of a deployment according to its control topic. It reveals nothing about
-// events, users, keys or counts, except the level of dead letters. Times are UTC; the times of
-// records are by the broker's clock.
+// events, users, keys or counts, except the level of dead letters. Times are UTC. The times of
+// records are from the broker's clock.
 type Status struct {
 	Deployment  string `json:"deployment"`
 	Incarnation string `json:"incarnation"` // id of the HEADER, in hexadecimal
-	// ControlFormat is the version of the control log's format. This program cannot read others.
+	// ControlFormat is the version of the control log's format, the only one this program reads.
 	ControlFormat int `json:"control_format"`
-	// BeganOnCluster is the cluster in the record kept with the keys if that is another cluster, as
-	// after a failover or a restore.
+	// BeganOnCluster is the id of the cluster in the record kept with the keys, if that is another
+	// cluster. This happens after a failover or a restore.
 	BeganOnCluster string  `json:"began_on_cluster,omitempty"`
 	Generation     uint32  `json:"generation"` // in force
 	Epsilon        float64 `json:"epsilon"`    // of that generation
 	Delta          float64 `json:"delta"`
-	// PeriodSeconds is the length of the budget period; 0: for life.
+	// PeriodSeconds is the length of the budget period; 0: one budget for life.
 	PeriodSeconds float64   `json:"period_seconds,omitempty"`
 	Start         time.Time `json:"start"` // start of the deployment
 
-	// Run is the number of the run that opened the last epoch, and Epoch that epoch's number. Both
-	// are offsets on control; −1 if no run has begun. A run that has not Ended may have died.
+	// Run is the number of the run that opened the last epoch, and Epoch the number of that epoch.
+	// Both are offsets on control; −1 if no run has begun. A run without Ended may have died.
 	Run   int64 `json:"run"`
 	Epoch int64 `json:"epoch"`
-	// Ended is set if this run ended normally: drained, or at its configured end.
+	// Ended is set if this run ended normally: it was drained, or reached its configured end.
 	Ended bool `json:"run_ended"`
 	// Closed is the last turn with a CLOSE. Settled is the last turn with a SETTLED: its counts are
-	// published and complete. 0: none. SettledTo is the end of the settled turn, SettledAt the time
-	// of its SETTLED.
+	// published and complete. Both are 0 if there is no such turn. SettledTo is the end of turn
+	// Settled. SettledAt is the time of its SETTLED.
 	Closed    uint64     `json:"closed_turn"`
 	Settled   uint64     `json:"settled_turn"`
 	SettledTo time.Time  `json:"settled_to"`
 	SettledAt *time.Time `json:"settled_at,omitempty"`
 
-	// Due is when the clock closes the next turn on silent partitions. Producers' times may be old
-	// and advance at any pace; with them, Due is at least the length of the turn after the last
-	// SETTLED, or HEADER, was written. Lag is the time since Due; 0 before it.
+	// Due is when the clock closes the next turn on silent partitions. With producer times, which
+	// may be old and advance at any pace, Due is no earlier than one length of the turn after the
+	// last SETTLED, or the HEADER, was written. Lag is the time since Due; 0 before Due.
 	Due        time.Time     `json:"due"`
 	Lag        time.Duration `json:"-"`
 	LagSeconds float64       `json:"lag_seconds"`
 
-	// DeadLetters is the level of dead letters among the records of the last DeadLetterTurns turns,
-	// for the trusted side.
+	// DeadLetters is the level of dead letters in the last DeadLetterTurns turns. Trusted side.
 	DeadLetters     DeadLetterLevel `json:"dead_letters"`
 	DeadLetterTurns uint64          `json:"dead_letter_turns"`
 
-	Stop *StopStatus `json:"stop,omitempty"` // nil: none
+	Stop *StopStatus `json:"stop,omitempty"` // nil: there is no STOP
 }
 
-// StopStatus describes a STOP after which nobody has called Recover. Its reason is for the trusted
-// side.
+// StopStatus describes a STOP that no Recover follows. Reason is for the trusted side only.
 type StopStatus struct {
 	Turn   uint64    `json:"turn"`
 	Reason string    `json:"reason"`
 	At     time.Time `json:"at"`
 }
 
-// Err returns ErrStopped with the turn and the reason; nil if the deployment has not stopped
-// itself.
+// Err returns ErrStopped with turn and reason, or nil if the deployment has not stopped itself.
 func (s *Status) Err() error {
 	if s.Stop == nil {
 		return nil
@@ -77,8 +74,8 @@ func (s *Status) Err() error {
 	return controllog.Stopped(&schemas.Stop{Turn: s.Stop.Turn, Reason: s.Stop.Reason})
 }
 
-// ReadStatus reads only the control topic, changes nothing and does not need keys. now is the
-// current time. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
+// ReadStatus returns the state of a deployment; now is the current time. It only reads control, and
+// does not need keys. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*Status, error) {
 	client, control, elsewhere, err := openDeployment(ctx, d, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -135,7 +132,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	return s, nil
 }
 
-// deadLettersOf returns the level of dead letters in the turns whose CLOSEs the view still holds,
+// deadLettersOf returns the level of dead letters in the turns whose CLOSEs are still in the view,
 // and the number of these turns.
 func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
 	var sum schemas.ReadTallies

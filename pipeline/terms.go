@@ -17,8 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// terms are the settings of a run, for every process that runs one of its stages. They are part of
-// the pipeline, which engines store and show, so they contain no secret.
+// terms are the settings of a run that every process with one of its stages needs. They are part of
+// the pipeline, which engines store and show, so they contain no secrets.
 type terms struct {
 	Run         int64           // number of the run
 	ID          string          // name of the run, in hexadecimal
@@ -33,13 +33,13 @@ type terms struct {
 	Readers     int
 	Crowded     bool   `json:",omitempty"` // see reading.Options
 	Cluster     string // id of the Kafka cluster
-	// Config locates the configuration for a worker. The worker refuses a configuration whose
-	// parts, without secrets, have other Digests.
+	// Config locates the configuration for a worker. Digests are the digests of that
+	// configuration's parts, without secrets. A worker refuses a configuration with other Digests.
 	Config  string            `json:",omitempty"`
 	Digests map[string]string `json:",omitempty"`
 }
 
-// termsOf returns the terms of an announced run.
+// termsOf returns the terms of a run that has been announced.
 func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
 	o RunOptions) (*terms, error) {
 	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]),
@@ -98,9 +98,9 @@ func (t *terms) runID() (id [16]byte, err error) {
 	return [16]byte(b), nil
 }
 
-// digestsOf returns a digest of each part of a configuration, encoded as JSON. The JSON leaves out
-// secrets, which could be guessed from a digest, and paths of files that may be replaced during the
-// run. Keys are compared by the fingerprints in the HEADER.
+// digestsOf returns a digest of the JSON of each part of a configuration. The JSON omits secrets,
+// which could be guessed from a digest, and paths of files that may be replaced during the run.
+// Keys are compared by the fingerprints in the HEADER instead.
 func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 	digests := map[string]string{}
 	v := reflect.ValueOf(d.Config)
@@ -118,15 +118,15 @@ func digestsOf(d *deployment.Deployment) (map[string]string, error) {
 	return digests, nil
 }
 
-// differences returns the parts of a configuration that differ from the terms.
+// differences returns the parts of the configuration whose digests differ from those in the terms.
 func (t *terms) differences(d *deployment.Deployment) ([]string, error) {
-	have, err := digestsOf(d)
+	digests, err := digestsOf(d)
 	if err != nil {
 		return nil, err
 	}
 	var parts []string
 	for part, digest := range t.Digests {
-		if have[part] != digest {
+		if digests[part] != digest {
 			parts = append(parts, part)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// workObserver is a Spender or Releaser that reports the start and end of its work to stalls, so
-// that a large turn does not count as stalled.
+// workObserver is a Spender or Releaser that reports the start and end of its work to stalls. A
+// large turn therefore does not count as stalled.
 type workObserver struct {
 	stalls *watch.Stalls
-	do     func(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error)
+	work   func(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error)
 }
 
 // Spend implements transforms.Spender.
@@ -27,7 +27,7 @@ func (w workObserver) Release(ctx context.Context, shard int, partials [][]byte)
 
 func (w workObserver) observe(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error) {
 	w.stalls.ObserveWork(time.Now())
-	pending, err := w.do(ctx, shard, blobs)
+	pending, err := w.work(ctx, shard, blobs)
 	w.stalls.ObserveWork(time.Now())
 	return pending, err
 }

@@ -13,8 +13,8 @@ import (
 // errOpening marks errors that prevent a worker from opening a run.
 var errOpening = errors.New("a worker could not start")
 
-// workerCodes are the errors that a restart cannot fix. An engine passes on a worker's error only
-// as part of a text, so the text contains the code.
+// workerCodes lists the errors that a restart cannot fix, with their codes. An engine passes on a
+// worker's error only as text, so the text contains the code.
 var workerCodes = []struct {
 	code string
 	err  error
@@ -29,13 +29,13 @@ var workerCodes = []struct {
 	{"not-initialised", deployment.ErrNotInitialised},
 	{"forbidden", kafkalog.ErrForbidden},
 	{"refused", kafkalog.ErrRefused},
-	{"opening", errOpening}, // last, because such an error can also be one of the others
+	{"opening", errOpening}, // last, because such an error can wrap one of the others
 }
 
 var workerCode = regexp.MustCompile(`\[tollgate:([a-z-]+)\] `)
 
-// coded puts the code of a worker's error before its text.
-func coded(err error) error {
+// withCode adds the code of a worker's error before the error text.
+func withCode(err error) error {
 	for _, c := range workerCodes {
 		if errors.Is(err, c.err) {
 			return fmt.Errorf("[tollgate:%s] %w", c.code, err)
@@ -44,19 +44,19 @@ func coded(err error) error {
 	return err
 }
 
-// codedOpen returns open with coded errors.
-func codedOpen[T any](open func(context.Context) (T, error)) func(context.Context) (T, error) {
+// openWithCode returns a function that calls open and adds codes to its errors.
+func openWithCode[T any](open func(context.Context) (T, error)) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		opened, err := open(ctx)
 		if err != nil {
-			err = coded(err)
+			err = withCode(err)
 		}
 		return opened, err
 	}
 }
 
-// decoded returns a text without its code, and the error for that code; nil if there is none.
-func decoded(text string) (rest string, err error) {
+// splitCode removes the code from a text. It returns the message and the error with that code.
+func splitCode(text string) (message string, err error) {
 	if m := workerCode.FindStringSubmatch(text); m != nil {
 		for _, c := range workerCodes {
 			if c.code == m[1] {

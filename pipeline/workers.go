@@ -25,24 +25,22 @@ import (
 )
 
 // Workers runs the stages of a run in other processes, which must call OpenRuns. Run submits the
-// pipeline, follows the control log, and reports as a run in one process does; everything else is
-// in the workers' own logs.
+// pipeline and follows the control log. It reports the same as a run in one process, as far as
+// control shows it; everything else is in the workers' own logs.
 type Workers struct {
-	// Engine submits the pipeline and returns when its job has ended. It cancels the job when ctx
-	// ends.
+	// Engine submits the pipeline and returns when its job has ended. It cancels the job with ctx.
 	Engine func(ctx context.Context, p *beam.Pipeline, job Job) error
 	// Config locates the configuration for workers. It is the argument of load in OpenRuns.
 	Config string
-	// Tasks is the number of the engine's tasks for each stage, and of the elements into which the
-	// shards of a turn are packed (transforms.Layout). 0: unknown, and each shard has its own
-	// element.
+	// Tasks is the number of the engine's tasks for each stage. The shards of a turn are packed
+	// into as many elements (transforms.Layout). 0: unknown, and each shard has its own element.
 	Tasks int
 	// Spread returns n distinct keys that the engine distributes evenly over its tasks; nil: 0 to n
 	// − 1.
 	Spread func(n int) []int
 }
 
-// layout returns the layout of a pipeline with a number of readers; w may be nil.
+// layout returns the layout of a pipeline with the given number of readers. w may be nil.
 func (w *Workers) layout(readers int) transforms.Layout {
 	numbers := func(n int) []int {
 		out := make([]int, n)
@@ -60,21 +58,21 @@ func (w *Workers) layout(readers int) transforms.Layout {
 	return transforms.Layout{Readers: numbers(readers), Strands: numbers(w.Tasks)}
 }
 
-// Job describes the job of a pipeline to an engine.
+// Job describes a pipeline's job to an engine.
 type Job struct {
-	// Name is the same for every job of the deployment, and unique to it. Before an engine starts a
-	// job, it ends older jobs of that name, because their runs are superseded.
+	// Name identifies the deployment: all its jobs have the same name, and no other job has it.
+	// Before a job starts, its engine ends older jobs of that name: their runs are superseded.
 	Name string
-	// Failing is called with the text of a failure before the engine restarts the job. If it
-	// returns an error, Engine ends the job and returns that error.
+	// Failing is called before the engine restarts a failed job. cause describes the failure. If
+	// Failing returns an error, Engine ends the job and returns that error.
 	Failing func(cause string) error
 }
 
-// WorkerPublishEvery is the greatest Outputs.PublishEvery of a run with Workers, because a task of
-// the engine waits while values wait for their publication time.
+// WorkerPublishEvery is the maximum Outputs.PublishEvery of a run with Workers. A task of the
+// engine waits while values wait for their publication time, so the interval must be short.
 const WorkerPublishEvery = 10 * time.Second
 
-// check returns an error if workers cannot run the deployment; w may be nil.
+// check returns an error if workers cannot run the deployment. w may be nil.
 func (w *Workers) check(d *deployment.Deployment) error {
 	if w == nil {
 		return nil
@@ -83,42 +81,42 @@ func (w *Workers) check(d *deployment.Deployment) error {
 		return errors.New("running with workers: Workers.Engine is missing: package pipeline/flink has one")
 	}
 	if every := d.Config.Outputs.PublishEvery; every > WorkerPublishEvery {
-		return deployment.Invalid("Outputs.PublishEvery", "%v is above %v, the longest that a task of the engine can "+
-			"wait: lower it, or run in one process", every, WorkerPublishEvery)
+		return deployment.Invalid("Outputs.PublishEvery", "%v is more than %v, the longest that a task of the engine "+
+			"can wait: lower it, or run in one process", every, WorkerPublishEvery)
 	}
 	return nil
 }
 
-// ErrWorker means that workers cannot run a deployment; the text contains one worker's error.
+// ErrWorker means that workers cannot run a deployment. Its text contains the error of one worker.
 var ErrWorker = errors.New("a worker failed")
 
-// earlyFailures limits the failures of a job before the run's first epoch.
-const earlyFailures = 3
+// maxEarlyFailures is the number of failures before the run's first epoch that end the job.
+const maxEarlyFailures = 3
 
-// judgeFailures returns a Job.Failing, which returns an error if restarting the job would not help.
-func (r *run) judgeFailures() func(cause string) error {
-	early := 0
+// failureHandler returns a Job.Failing. It returns an error if a restart of the job would not help.
+func (r *run) failureHandler() func(cause string) error {
+	failures := 0
 	return func(cause string) error {
 		started := false
 		r.control.WithView(func(v *controllog.View) { started = v.Run >= r.terms.Run })
-		cause, err := decoded(cause)
+		cause, err := splitCode(cause)
 		if err != nil && (err != errOpening || !started) { //nolint:errorlint // one of the table
 			return fmt.Errorf("%w: %w: %s", ErrWorker, err, cause)
 		}
-		if early++; !started && early >= earlyFailures {
-			return fmt.Errorf("%w %d times before anything was read: %s", ErrWorker, early, cause)
+		if failures++; !started && failures >= maxEarlyFailures {
+			return fmt.Errorf("%w %d times before anything was read: %s", ErrWorker, failures, cause)
 		}
 		r.log.Warn("the job failed and is restarted", "cause", cause)
 		return nil
 	}
 }
 
-// errOver cancels a job whose run has ended.
-var errOver = errors.New("the run is over")
+// errRunEnded cancels a job whose run has ended.
+var errRunEnded = errors.New("the run is over")
 
-// overLimit is how long a job may take to end by itself after its run, in addition to the wait for
-// the ends of turns: some engines never end a job.
-const overLimit = time.Second
+// endLimit is how long a job may continue after the end of its run, in addition to the wait for the
+// ends of turns. The job is then cancelled, because some engines never end a job.
+const endLimit = time.Second
 
 // runOnWorkers submits the pipeline to workers and follows control meanwhile.
 func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
@@ -134,87 +132,87 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	}
 	job, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var following sync.WaitGroup
-	var lost error
-	following.Go(func() {
+	var follower sync.WaitGroup
+	var followErr error
+	follower.Go(func() {
 		if err := r.follow(job, cancel); err != nil && job.Err() == nil {
-			lost = err // otherwise the end of the job has interrupted it
-			cancel(lost)
+			followErr = err // otherwise the end of the job has interrupted follow
+			cancel(followErr)
 		}
 	})
 	h := r.control.Header
 	err = w.Engine(job, p, Job{Name: fmt.Sprintf("tollgate %s %x", h.Deployment, h.Incarnation[:4]),
-		Failing: r.judgeFailures()})
-	over := errors.Is(context.Cause(job), errOver)
+		Failing: r.failureHandler()})
+	runEnded := errors.Is(context.Cause(job), errRunEnded)
 	cancel(nil)
-	following.Wait()
+	follower.Wait()
 	if cause := context.Cause(ctx); cause != nil {
-		switch { // err may only say that cancelling the job failed
+		switch { // err may report only that the job could not be cancelled
 		case errors.Is(err, cause):
-		case lost != nil && err != nil: // the same cause first interrupted follow
+		case followErr != nil && err != nil: // the cause interrupted follow before the engine
 			err = fmt.Errorf("%w: %w", cause, err)
 		default:
 			err = cause
 		}
 		return fmt.Errorf("running: %w", err)
 	}
-	if lost != nil {
-		return fmt.Errorf("following control: %w", lost)
+	if followErr != nil {
+		return fmt.Errorf("following control: %w", followErr)
 	}
 	if uerr := r.control.Update(ctx); uerr != nil {
 		return errors.Join(err, uerr)
 	}
 	superseded, stop := r.endByControl()
-	ended, later := false, false
+	ended, newerAnnounced := false, false
 	r.control.WithView(func(v *controllog.View) {
-		ended, later = v.Ended != nil && v.Run == r.terms.Run, v.Announced > r.terms.Run
+		ended, newerAnnounced = v.Ended != nil && v.Run == r.terms.Run, v.Announced > r.terms.Run
 	})
 	switch {
 	case superseded || ended:
 		return nil
 	case stop != nil:
 		return stop
-	case err == nil || over:
+	case err == nil || runEnded:
 		return errors.New("running: the job ended before the run, perhaps because it was cancelled: start a run to " +
 			"continue")
-	case later:
+	case newerAnnounced:
 		r.superseded = true
 		return nil
 	}
 	return fmt.Errorf("running: %w", err)
 }
 
-// follow reads control until ctx ends, and cancels a job that does not end by itself after its run.
-// It repeats a DRAIN after a later EPOCH, because the process of that epoch may have begun to read
-// control after the DRAIN.
+// follow reads control until ctx ends. It cancels a job that does not end by itself after its run.
+// If an EPOCH follows a DRAIN, follow repeats the DRAIN: the process of that epoch may have started
+// to read control after the first DRAIN.
 func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error {
 	fetcher := r.client.NewFetcher()
 	defer fetcher.Close()
-	var since time.Time
-	var moved lastMoves
+	var endedSince time.Time
+	var last lastProgress
 	drainEpoch, reported := int64(-1), time.Time{}
 	for ctx.Err() == nil {
 		var from, epoch int64
-		drained, over := false, false
+		drained, ended := false, false
 		r.control.WithView(func(v *controllog.View) {
 			from, epoch, drained = v.Next, v.Epoch, v.Drained(r.terms.Run)
-			over = v.Run > r.terms.Run || v.Run == r.terms.Run && v.Ended != nil || v.Stop != nil
+			ended = v.Run > r.terms.Run || v.Run == r.terms.Run && v.Ended != nil || v.Stop != nil
 		})
 		switch now := time.Now(); {
-		case over && since.IsZero():
-			since = now
-		case over && now.Sub(since) > overLimit+r.dep.Config.Outputs.PublishEvery/10:
-			cancel(errOver)
+		case ended && endedSince.IsZero():
+			endedSince = now
+		case ended && now.Sub(endedSince) > endLimit+r.dep.Config.Outputs.PublishEvery/10:
+			cancel(errRunEnded)
 		case drained && drainEpoch < 0:
 			drainEpoch = epoch
-		case drained && drainEpoch != epoch && !over:
+		case drained && drainEpoch != epoch && !ended:
 			drainEpoch = epoch
 			if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil {
 				return err
 			}
 		case now.Sub(reported) > time.Second:
 			reported = now
-			if err := r.observeProgress(ctx, &moved, now); err != nil {
+			if err := r.observeProgress(ctx, &last, now); err != nil {
 				return err
 			}
 		}
@@ -235,43 +233,43 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return nil
 }
 
-// lastMoves are the last closed and settled turns, and the time since which they have not changed.
-type lastMoves struct {
+// lastProgress holds the last closed and settled turns, and the time since which they are the same.
+type lastProgress struct {
 	closed, settled uint64
 	since           time.Time
 }
 
-// delay returns by how much the records of partitions are behind a time: the longest time since an
-// append time or, for silent partitions, the longest lag.
-func delay(cuts []schemas.Cut, now time.Time) (most time.Duration) {
+// delay returns how far the records of the events topic are behind now. It is the longest time
+// since the append time of a partition or, for silent partitions, the longest lag.
+func delay(cuts []schemas.Cut, now time.Time) (longest time.Duration) {
 	for i := range cuts {
 		switch {
 		case cuts[i].Idle:
-			most = max(most, time.Duration(cuts[i].Lag)*time.Millisecond)
+			longest = max(longest, time.Duration(cuts[i].Lag)*time.Millisecond)
 		case cuts[i].AppendTime != calendar.Never:
-			most = max(most, now.Sub(time.UnixMilli(cuts[i].AppendTime)))
+			longest = max(longest, now.Sub(time.UnixMilli(cuts[i].AppendTime)))
 		}
 	}
-	return most
+	return longest
 }
 
-// observeProgress reports the progress on control and the ends of the events topic to stalls.
-func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Time) error {
+// observeProgress reports to stalls the progress on control and the ends of the events topic.
+func (r *run) observeProgress(ctx context.Context, last *lastProgress, now time.Time) error {
 	p := watch.Progress{End: calendar.Forever, Behind: calendar.Forever}
 	cuts, times := map[int32]int64{}, map[int32]int64{}
 	r.control.WithView(func(v *controllog.View) {
 		p.Result = r.turns.NextEnd(v.Settled)
 		p.End = r.turns.End(v.Closed + 1)
 		p.Closed = v.Closed > v.Settled && r.turns.End(v.Closed) >= p.Result
-		if moved.since.IsZero() || moved.closed != v.Closed || moved.settled != v.Settled {
-			*moved = lastMoves{v.Closed, v.Settled, now}
+		if last.since.IsZero() || last.closed != v.Closed || last.settled != v.Settled {
+			*last = lastProgress{v.Closed, v.Settled, now}
 		}
 		if v.Closed > v.Settled {
-			p.Open, p.OpenedAt = v.Settled+1, moved.since
+			p.Open, p.OpenedAt = v.Settled+1, last.since
 		}
 		if c := v.Closes[v.Closed]; c != nil {
 			if r.dep.Config.Time.Trust == deployment.TrustProducer {
-				p.Delay = delay(c.Cuts, moved.since)
+				p.Delay = delay(c.Cuts, last.since)
 			}
 			for _, cut := range c.Cuts {
 				cuts[cut.Partition], times[cut.Partition] = cut.Cut, cut.AppendTime
@@ -298,9 +296,9 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 	return nil
 }
 
-// OpenRuns lets this process, a worker, open the runs whose stages an engine assigns to it. load
-// reads the configuration that Workers.Config names. Errors of a worker reach Run as text, and end
-// it if a restart would not help.
+// OpenRuns lets this process open, as a worker, the runs whose stages an engine assigns to it. load
+// reads the configuration that Workers.Config locates. A worker's errors reach Run as text. They
+// end the run if a restart would not help.
 func OpenRuns(load func(config string) (*Deployment, error), log *slog.Logger) {
 	transforms.OpenRuns(opener(load, log))
 }
@@ -309,13 +307,13 @@ func opener(load func(config string) (*Deployment, error), log *slog.Logger) tra
 	return func(run transforms.Run) (*transforms.Runtime, error) {
 		rt, err := openRun(run, load, log)
 		if err != nil {
-			return nil, coded(fmt.Errorf("opening run %s: %w: %w", run.ID, errOpening, err))
+			return nil, withCode(fmt.Errorf("opening run %s: %w: %w", run.ID, errOpening, err))
 		}
 		return rt, nil
 	}
 }
 
-// openLimit limits how long a worker connects to Kafka and opens control.
+// openLimit is how long a worker may take to connect to Kafka and open control.
 const openLimit = 8 * time.Second
 
 func openRun(run transforms.Run, load func(config string) (*Deployment, error), log *slog.Logger) (*transforms.Runtime,
@@ -353,21 +351,21 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	rt := s.runtime()
 	rt.Fail = func(err error) error {
 		s.fail(err)
-		return coded(err)
+		return withCode(err)
 	}
-	rt.Source, rt.Spender, rt.Releaser, rt.Settler = codedOpen(rt.Source), codedOpen(rt.Spender),
-		codedOpen(rt.Releaser), codedOpen(rt.Settler)
+	rt.Source, rt.Spender, rt.Releaser, rt.Settler = openWithCode(rt.Source), openWithCode(rt.Spender),
+		openWithCode(rt.Releaser), openWithCode(rt.Settler)
 	rt.Close = func() {
 		s.monitor.Stop()
-		_ = s.close() // the next run writes the ends of turns that were not written
+		_ = s.close() // the next run writes the missing ends of turns
 		client.Close()
 		cancel()
 	}
 	return rt, nil
 }
 
-// dialControl connects to Kafka and opens control. It returns an error if the deployment, cluster
-// or configuration is not the run's.
+// dialControl connects to Kafka and opens control. It returns an error unless deployment, cluster
+// and configuration are those of the run.
 func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *slog.Logger) (*kafkalog.Client,
 	*controllog.Log, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not respond to this worker within %v",
@@ -379,13 +377,13 @@ func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *s
 	}
 	control, _, err := openControl(ctx, d, client, log)
 	if err == nil {
-		if have := hex.EncodeToString(control.Header.Incarnation[:]); have != t.Incarnation {
+		if incarnation := hex.EncodeToString(control.Header.Incarnation[:]); incarnation != t.Incarnation {
 			err = fmt.Errorf("this worker reaches a deployment that is not the run's: topic %s has incarnation %s, "+
 				"but the run's is %s; let the names in kafka.brokers mean the same brokers on every machine: %w",
-				d.Config.Outputs.Control, have, t.Incarnation, deployment.ErrHeaderMismatch)
+				d.Config.Outputs.Control, incarnation, t.Incarnation, deployment.ErrHeaderMismatch)
 		} else if cluster, idErr := client.ClusterID(ctx); idErr != nil {
 			err = fmt.Errorf("reading the cluster's id: %w", idErr)
-		} else if cluster != t.Cluster { // after a failover both have the incarnation
+		} else if cluster != t.Cluster { // after a failover, both clusters have the incarnation
 			err = fmt.Errorf("this worker reaches Kafka cluster %s, but the run is on %s; let the names in "+
 				"kafka.brokers mean the same brokers on every machine: %w", cluster, t.Cluster,
 				deployment.ErrHeaderMismatch)

@@ -37,21 +37,21 @@ func TestTheErrorOfAJobIsTold(t *testing.T) {
 // decide nothing: Flink and Java may use any.
 func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 	for _, c := range workerCodes {
-		text := coded(fmt.Errorf("spending in shard 3: %w: and why", c.err)).Error()
-		rest, coded := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" +
+		text := withCode(fmt.Errorf("spending in shard 3: %w: and why", c.err)).Error()
+		rest, coded := splitCode("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" +
 			text)
 		if !errors.Is(coded, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest,
 			"failed:\nspending in shard 3: "+c.err.Error()+": and why") {
 			t.Errorf("%s: %v, %q", c.code, coded, rest)
 		}
-		if _, coded := decoded("java.io.IOException: " + c.err.Error()); coded != nil {
+		if _, coded := splitCode("java.io.IOException: " + c.err.Error()); coded != nil {
 			t.Errorf("words of %s: %v", c.code, coded)
 		}
 	}
-	if err := errors.New("a disk is full"); !errors.Is(coded(err), err) || coded(err).Error() != err.Error() {
-		t.Errorf("another error has a code: %v", coded(err))
+	if err := errors.New("a disk is full"); !errors.Is(withCode(err), err) || withCode(err).Error() != err.Error() {
+		t.Errorf("another error has a code: %v", withCode(err))
 	}
-	opened := codedOpen(func(context.Context) (int, error) { return 0, fmt.Errorf("opening: %w", ErrLogFault) })
+	opened := openWithCode(func(context.Context) (int, error) { return 0, fmt.Errorf("opening: %w", ErrLogFault) })
 	if _, err := opened(t.Context()); !errors.Is(err, ErrLogFault) || !strings.HasPrefix(err.Error(),
 		"[tollgate:log-fault] ") {
 		t.Errorf("opening a stage: %v", err)
@@ -84,7 +84,7 @@ func TestAWorkerThatCannotOpenItsRunSaysWhy(t *testing.T) {
 	if err == nil {
 		t.Fatal("it ran")
 	}
-	if _, coded := decoded(err.Error()); !errors.Is(coded, ErrHeaderMismatch) || !strings.Contains(err.Error(),
+	if _, coded := splitCode(err.Error()); !errors.Is(coded, ErrHeaderMismatch) || !strings.Contains(err.Error(),
 		"opening run "+id) {
 		t.Errorf("the worker says %v", err)
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// allotment is a metric's part of every account, with the precisions of its ladder.
+// allotment holds one metric's part of every user's account, and the precisions of its ladder.
 type allotment struct {
 	first, top units.Precision
 	deltaKey   units.Delta
 	allowance  accounts.Allowance
-	// The other fields describe the metric's share of counted events; zero if it has none.
+	// The other fields belong to the metric's share of counted events. They are zero without one.
 	counted                  accounts.Allowance
 	countedFirst, countedTop units.Precision
 	countedEvents            int
@@ -76,37 +76,37 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 	return a, err
 }
 
-// leastNoise returns the field that sets the least noise of a release.
-func (m *Metric) leastNoise() string {
+// noiseField returns the path of the field that sets the least noise of a release.
+func (m *Metric) noiseField() string {
 	if metrickind.Of(m.Kind).CountTarget() {
 		return "Target.Absolute"
 	}
 	return "Noise"
 }
 
-// top returns the precision of a release with the least noise. part is the metric's part of an
-// account over the horizon.
+// top returns the precision at the top of the metric's ladder, where a release has the least noise.
+// An error proposes a noise for part, the metric's part of an account over the horizon.
 func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, error) {
-	path, least := m.leastNoise(), m.Target
+	path, target := m.noiseField(), m.Target
 	if path == "Noise" {
-		least = noisereduction.Target{Absolute: m.Noise, Confidence: m.Target.Confidence}
+		target = noisereduction.Target{Absolute: m.Noise, Confidence: m.Target.Confidence}
 	}
-	if err := badTarget(noisereduction.Target{Relative: least.Relative, Confidence: least.Confidence}); err != nil {
+	if err := badTarget(noisereduction.Target{Relative: target.Relative, Confidence: target.Confidence}); err != nil {
 		return units.Precision{}, err
 	}
-	if least.Absolute == 0 {
+	if target.Absolute == 0 {
 		return units.Precision{}, m.missingNoise(path, part, horizon)
 	}
 	top, err := noisereduction.TopFor(noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind),
-		Factor: m.Ladder.Factor, Target: least})
+		Factor: m.Ladder.Factor, Target: target})
 	if err != nil || top.IsZero() {
-		return top, Invalid(path, "%v is out of range: give for example 100", least.Absolute)
+		return top, Invalid(path, "%v is out of range: give for example 100", target.Absolute)
 	}
 	return top, nil
 }
 
-// missingNoise returns the error for a metric without a least noise. The error proposes one and
-// explains its effect.
+// missingNoise returns the error for a metric whose least noise is not configured. The error
+// proposes a value and explains its effect.
 func (m *Metric) missingNoise(path string, part *big.Int, horizon time.Duration) error {
 	budget, _ := new(big.Float).SetInt(part).Float64()
 	windows := math.Ceil(float64(horizon) / float64(m.Slide))
@@ -115,33 +115,33 @@ func (m *Metric) missingNoise(path string, part *big.Int, horizon time.Duration)
 	if metrickind.Of(m.Kind).Sums() {
 		counted = "a value of 1"
 	}
-	proposal := with("Metrics."+path, atLeastText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma))
+	proposal := proposed("Metrics."+path, roundUpText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma))
 	return Invalid(path, "the least noise is missing: with %s, %s of each user and key counts in every window; with "+
 		"half as much noise, in one window of four", proposal, counted)
 }
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
-// worstCost returns the most that one count can cost a user, in account units, over all
-// components: the count itself, the further sums, and the nodes of its tree, if scale is not nil.
+// worstCost returns the most that one count can cost a user, in account units. It includes the
+// count itself, its further sums and, if scale is not nil, the nodes of its tree.
 func worstCost(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale,
 	top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
 	for _, sum := range sums {
 		w.Add(w, chargeBig(squareOf(sum.Sensitivity(b)), topOf(sum, b, top, scale)))
 	}
-	if scale != nil { // at each level, the squares of a contribution's parts add up to at most its square
+	if scale != nil { // at each level, the squares of a contribution's parts sum to at most its square
 		levels := big.NewInt(int64(scale.Levels()))
 		w.Add(w, chargeBig(levels.Mul(levels, squareOf(kind.Sensitivity(b))), topOfNodes(top)))
 	}
 	return w
 }
 
-// topOf returns the top precision of a further sum of a count, from the top precision of its first
-// component. scale is the scale of the count's tree; nil if it has none.
+// topOf returns the top precision of a further sum of a count. top is the top precision of the
+// count's first component. scale is the scale of the count's tree; nil if the count has no tree.
 func topOf(sum metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
-	all := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
-	return all.Quo(all, sum.Square(b))
+	product := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
+	return product.Quo(product, sum.Square(b))
 }
 
 func sumsFiner(scale *metrickind.Scale) int64 {
@@ -151,15 +151,14 @@ func sumsFiner(scale *metrickind.Scale) int64 {
 	return metrickind.SumsFiner(scale.Levels())
 }
 
-// topOfNodes returns the top precision of the nodes of a tree, from the top precision of the number
-// of events.
+// topOfNodes returns the top precision of a tree's nodes. top is that of the number of events.
 func topOfNodes(top units.Precision) *big.Int {
 	return new(big.Int).Mul(top.Big(), big.NewInt(metrickind.NodesFiner))
 }
 
 func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
 
-// charge is units.Charge for a squared contribution of any size: ⌈c²·u·2^-40⌉.
+// charge is units.Charge for squared contributions of any size: it returns ⌈c²·u·2^-40⌉.
 func charge(square *big.Int, u units.Precision) *big.Int { return chargeBig(square, u.Big()) }
 
 func chargeBig(square, u *big.Int) *big.Int {
@@ -171,8 +170,8 @@ func (m *Metric) bounds() metrickind.Bounds {
 	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
 }
 
-// atLeastText formats a number with three significant digits, rounded up.
-func atLeastText(v float64) string {
+// roundUpText formats a number with three significant digits, rounded up.
+func roundUpText(v float64) string {
 	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 		return fmt.Sprint(v)
 	}
@@ -180,8 +179,9 @@ func atLeastText(v float64) string {
 	return strconv.FormatFloat(math.Ceil(v/unit)*unit, 'f', int(max(0, math.Round(-math.Log10(unit)))), 64)
 }
 
-// costFactor returns the most that a count can cost a user, as a multiple of the cost of its first
-// component: all further sums cost the same, and so do all levels of a tree.
+// costFactor returns the highest cost of a count for a user, divided by the cost of the count's
+// first component. Every further sum costs as much as the first component times sumsFiner, and
+// every level of a tree as much as the first component times metrickind.NodesFiner.
 func (m *Metric) costFactor() int64 {
 	scale := m.scale()
 	n := 1 + sumsFiner(scale)*int64(len(m.extraSums()))
@@ -191,8 +191,9 @@ func (m *Metric) costFactor() int64 {
 	return n
 }
 
-// setCounted sets the ladder of a metric's share of counted events. part pays for every window of
-// the horizon even if each costs the most it can, ⌈C²·u_top·2^-40⌉ + 1.
+// setCounted sets the ladder of the metric's share of counted events. part is that share's part of
+// an account. It pays for every window of the horizon, even if each costs the most it can:
+// ⌈C²·u_top·2^-40⌉ + 1.
 func (a *allotment) setCounted(m *Metric, part *big.Int, p *Privacy) error {
 	a.countedEvents = m.Counted.MaxEvents
 	if a.countedEvents == 0 {
@@ -200,7 +201,7 @@ func (a *allotment) setCounted(m *Metric, part *big.Int, p *Privacy) error {
 		a.countedEvents = int(spec.Bounds().Events)
 	}
 	a.counted = accounts.Allowance{Burst: units.Mu2(part.Uint64()), Horizon: p.Horizon().Milliseconds()}
-	top := new(big.Int).Quo(part, big.NewInt(int64(overlapping(p.Horizon(), m.Window, m.Slide))))
+	top := new(big.Int).Quo(part, big.NewInt(int64(overlappingWindows(p.Horizon(), m.Window, m.Slide))))
 	top.Sub(top, big.NewInt(1)).Lsh(top, 40)
 	top.Quo(top, squareOf(int64(a.countedEvents)))
 	err := errNoPrecision
@@ -211,8 +212,8 @@ func (a *allotment) setCounted(m *Metric, part *big.Int, p *Privacy) error {
 		a.countedFirst, err = units.PrecisionFromBig(new(big.Int).Rsh(top, 24))
 	}
 	if err != nil {
-		return Invalid("Counted", "its share, %v, leaves no precision for %d events of a user in a window: lower %s, "+
-			"raise %s, or raise %s", m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"),
+		return Invalid("Counted", "its share, %v, leaves no precision for %d events of one user in a window: lower "+
+			"%s, raise %s, or raise %s", m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"),
 			field("Metrics.Counted.Share"), field("Privacy.Epsilon"))
 	}
 	return nil
@@ -220,8 +221,8 @@ func (a *allotment) setCounted(m *Metric, part *big.Int, p *Privacy) error {
 
 var errNoPrecision = errors.New("no precision is left")
 
-func floorDiv(r *big.Rat, by *big.Int) *big.Int {
-	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), by))
+func floorDiv(r *big.Rat, divisor *big.Int) *big.Int {
+	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), divisor))
 }
 
 // firstRung returns u_1, the precision of the first rung: the top if no release can stop earlier.
@@ -241,8 +242,8 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	return first, nil
 }
 
-// defaultFirst returns top/2^24, or the least precision at which all further sums can be drawn if
-// that is more, but at most top.
+// defaultFirst returns top/2^24 or, if that is too low to draw all further sums, the least
+// precision at which they can be drawn. The result is at most top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
 	for _, sum := range m.extraSums() {
@@ -251,10 +252,10 @@ func defaultFirst(m *Metric, top *big.Int) *big.Int {
 			first = enough
 		}
 	}
-	return least(first, top)
+	return smaller(first, top)
 }
 
-func least(a, b *big.Int) *big.Int {
+func smaller(a, b *big.Int) *big.Int {
 	if a.Cmp(b) <= 0 {
 		return a
 	}
@@ -263,11 +264,11 @@ func least(a, b *big.Int) *big.Int {
 
 func accountUnits(m units.Mu2) *big.Int { return new(big.Int).SetUint64(uint64(m)) }
 
-// shares returns the metrics' parts of an account.
+// shares returns each metric's part of an account, as a fraction of 1.
 func shares(metrics []Metric) ([]*big.Rat, error) {
-	out, err := sharesAs(metrics, func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) })
+	out, err := exactShares(metrics, func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) })
 	if err != nil { // 0.1 and 0.9 add up to 1 as decimals, and to a little more as binary fractions
-		out, err = sharesAs(metrics, func(v float64) *big.Rat {
+		out, err = exactShares(metrics, func(v float64) *big.Rat {
 			r, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
 			return r
 		})
@@ -275,8 +276,8 @@ func shares(metrics []Metric) ([]*big.Rat, error) {
 	return out, err
 }
 
-// sharesAs returns the metrics' parts of an account. exact converts the configured shares.
-func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error) {
+// exactShares returns each metric's part of an account. exact converts a share to a fraction.
+func exactShares(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error) {
 	out, sum := make([]*big.Rat, len(metrics)), new(big.Rat)
 	for i := range metrics {
 		out[i] = big.NewRat(1, int64(len(metrics)))
@@ -286,16 +287,16 @@ func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error
 		sum.Add(sum, out[i])
 	}
 	if sum.Cmp(big.NewRat(1, 1)) > 0 {
-		all, _ := sum.Float64()
-		return nil, Invalid("Metrics", "their shares add up to %.3g, more than 1: give each metric one, for example "+
-			"%s (a metric without a share has 1 divided by the number of metrics)",
-			all, with("Metrics.Share", math.Floor(1000/float64(len(metrics)))/1000))
+		total, _ := sum.Float64()
+		return nil, Invalid("Metrics", "their shares add up to %.3g, which is more than 1: give each metric a share, "+
+			"for example %s (a metric without a share has 1 divided by the number of metrics)",
+			total, proposed("Metrics.Share", math.Floor(1000/float64(len(metrics)))/1000))
 	}
 	return out, nil
 }
 
-// checkPayable refuses a least noise with which even one event, for sums one with a value of 1,
-// costs a user more than a full bucket.
+// checkPayable returns an error if the least noise is so small that one event costs a user more
+// than a full bucket. For sums, that event has the value 1.
 func checkPayable(m *Metric, top units.Precision, burst *big.Int) error {
 	oneEvent := m.bounds()
 	oneEvent.Events = 1
@@ -305,7 +306,7 @@ func checkPayable(m *Metric, top units.Precision, burst *big.Int) error {
 	if worst := worstCost(metrickind.Of(m.Kind), oneEvent, m.extraSums(), m.scale(), top); worst.Cmp(burst) > 0 {
 		cost, _ := worst.Float64()
 		budget, _ := new(big.Float).SetInt(burst).Float64()
-		path, noise := m.leastNoise(), m.Target.Absolute
+		path, noise := m.noiseField(), m.Target.Absolute
 		if path == "Noise" {
 			noise = m.Noise
 		}
@@ -313,7 +314,7 @@ func checkPayable(m *Metric, top units.Precision, burst *big.Int) error {
 			budget = 1
 		}
 		return Invalid(path, "%v is finer than a user's allowance pays for, even for one event: give %s or more, or "+
-			"raise %s", noise, atLeastText(1.001*noise*math.Sqrt(cost/budget)), field("Privacy.Epsilon"))
+			"raise %s", noise, roundUpText(1.001*noise*math.Sqrt(cost/budget)), field("Privacy.Epsilon"))
 	}
 	return nil
 }

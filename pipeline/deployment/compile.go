@@ -19,19 +19,18 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Deployment is a checked configuration with the numbers computed from it: passive data from which
-// every stage of a run is constructed. Compile makes it; it is read-only and safe for concurrent
-// use.
+// Deployment is a valid configuration with the numbers computed from it. It is passive data, from
+// which every stage of a run is constructed. Compile makes a Deployment, which is then read-only
+// and safe for concurrent use.
 type Deployment struct {
 	Config  Config                // with its defaults filled in
 	Budget  budgets.Budget        // budget of every user
-	Metrics []CompiledMetric      // in the order of the configuration, each before its share of counted events
+	Metrics []CompiledMetric      // in configuration order; each is followed by the metrics derived from it
 	Events  schemas.EventIdentity // assumptions about records
-	Sums    Sums                  // the events whose values must be kept one by one
+	Sums    Sums                  // selects the events whose values must be kept one by one
 }
 
-// CompiledMetric is a metric, or a metric's share of counted events, with the numbers computed for
-// it.
+// CompiledMetric is a configured or derived metric with the numbers computed for it.
 type CompiledMetric struct {
 	Spec   schemas.MetricSpec // definition
 	Digest [32]byte           // digest of Spec
@@ -70,7 +69,7 @@ func Compile(cfg Config) (*Deployment, error) {
 	if err := checkFormat(d); err != nil {
 		return nil, err
 	}
-	if err := cfg.checkCounts(); err != nil { // last: its registry may be the events' registry
+	if err := cfg.checkCounts(); err != nil { // after checkFormat: counts may use the events' registry
 		return nil, err
 	}
 	d.Sums = sumsOf(specs)
@@ -78,9 +77,9 @@ func Compile(cfg Config) (*Deployment, error) {
 	return d, err
 }
 
-// MayBegin returns an error if a new deployment cannot begin with the configuration, although an
-// existing one can continue with it.
-func (d *Deployment) MayBegin() error {
+// CheckNew returns an error if no new deployment can begin with the configuration. An existing
+// deployment may still be able to continue with it.
+func (d *Deployment) CheckNew() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
 		return Invalid("Privacy.Accountant", "%v. If the deployment has begun, correct %s and %s", err,
 			field("Kafka.Brokers"), field("Outputs.Control"))
@@ -91,8 +90,8 @@ func (d *Deployment) MayBegin() error {
 // Sums selects the events whose values are kept one by one: those that count in a metric whose kind
 // is in metrickind.Valued.
 type Sums struct {
-	all    bool   // at least one of these metrics has no filter
-	filter uint64 // bit set of the filters of the others
+	all     bool   // every event: at least one of these metrics has no filter
+	filters uint64 // bit set of the filters of the other metrics
 }
 
 func sumsOf(metrics []schemas.MetricSpec) Sums {
@@ -104,35 +103,35 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 		case m.Filter == "":
 			s.all = true
 		default:
-			s.filter |= 1 << slices.Index(filters, m.Filter)
+			s.filters |= 1 << slices.Index(filters, m.Filter)
 		}
 	}
 	return s
 }
 
-// Includes reports whether a metric of a kind with values counts an event.
-func (s *Sums) Includes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
+// Includes reports whether a metric of a kind with values counts the event.
+func (s *Sums) Includes(e *event.Event) bool { return s.all || e.Passes&s.filters != 0 }
 
-// checkFormat refuses an event format that has no decoder, and sets Deployment.Events. An encoding
-// with schemas, such as Avro, needs either a schema file or a registry.
+// checkFormat sets Deployment.Events. It returns an error if no decoder reads the event format. An
+// encoding with schemas, such as Avro, needs either a schema file or a registry.
 func checkFormat(d *Deployment) (err error) {
 	e := &d.Config.Events
 	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
 		var bad *event.FormatError
 		if errors.As(err, &bad) {
-			return d.badFormat(bad)
+			return d.formatError(bad)
 		}
 		return Invalid("Events", "%v", err)
 	}
 	switch format := event.EncodingOf(e.Format.Format); {
 	case format.Schemas() && e.Format.Schema == "" && e.Registry == nil:
-		return Invalid("Events.Format.Schema", "%s events need the schema that they were written with: name an %s "+
+		return Invalid("Events.Format.Schema", "%s events need the schema that they were written with: give an %s "+
 			"file, or a registry", format.Name, format.SchemaFile)
 	case format.Schemas() && e.Format.Schema != "" && e.Registry != nil:
-		return Invalid("Events.Registry", "%s events have their schema from a file or from a registry: remove one of "+
+		return Invalid("Events.Registry", "%s events take their schema from a file or from a registry: remove one of "+
 			"the two", format.Name)
 	case !format.Schemas() && e.Registry != nil:
-		return Invalid("Events.Registry", "only %s events have a schema: remove it",
+		return Invalid("Events.Registry", "only %s events have a schema: remove the registry",
 			event.Listed(event.Encoding.Schemas, " and "))
 	case e.Registry != nil:
 		return e.Registry.check("Events.Registry")
@@ -140,8 +139,8 @@ func checkFormat(d *Deployment) (err error) {
 	return nil
 }
 
-// badFormat converts an error in the events' format to an error in the configuration.
-func (d *Deployment) badFormat(bad *event.FormatError) error {
+// formatError converts an error in the events' format to an error in the configuration.
+func (d *Deployment) formatError(bad *event.FormatError) error {
 	for i := range d.Config.Metrics {
 		filter := slices.Index(d.Config.Events.Format.Filters, d.Config.Metrics[i].Filter)
 		if filter >= 0 && bad.Field == fmt.Sprintf("filters[%d]", filter) {
@@ -155,7 +154,7 @@ func (d *Deployment) badFormat(bad *event.FormatError) error {
 	return Invalid(path, "%s", bad.Reason)
 }
 
-// compileMetric returns a metric, followed by the metrics released beside it.
+// compileMetric returns the compiled metric, followed by the metrics derived from it.
 func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.Config.Time
 	spec := schemas.MetricSpec{
@@ -185,7 +184,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 		return nil, err
 	}
 	all := []CompiledMetric{first}
-	for _, spec := range specsBeside(m, spec, a) {
+	for _, spec := range derivedSpecs(m, spec, a) {
 		compiled, err := compileSpec(spec)
 		if err != nil {
 			return nil, err
@@ -195,9 +194,9 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	return all, nil
 }
 
-// specsBeside returns the definitions of the metrics released beside a metric: its share of counted
-// events, if it has one, and its statistics.
-func specsBeside(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
+// derivedSpecs returns the definitions of the metrics derived from a metric: its share of counted
+// events, if configured, and its statistics.
+func derivedSpecs(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
 	if m.Counted != nil {
 		share, target := spec, m.Counted.Target
 		share.Name, share.Kind, share.Of = countedName(m.Name), metrickind.Sharing().Name, m.Name
@@ -216,7 +215,7 @@ func specsBeside(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas
 // extraSpecs returns the definitions of the further components of a metric's counts.
 func extraSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 	for _, kind := range m.extraSums() {
-		sum := partOf(first, kind)
+		sum := componentOf(first, kind)
 		if sum.Top, err = units.PrecisionFromBig(topOf(kind, first.Bounds(), first.Top, m.scale())); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", sum.Name, err)
 		}
@@ -229,7 +228,7 @@ func extraSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, 
 		all = append(all, sum)
 	}
 	if tree := metrickind.Of(first.Kind).Tree; tree != nil {
-		nodes := partOf(first, metrickind.Of(m.nodesKind()))
+		nodes := componentOf(first, metrickind.Of(m.nodesKind()))
 		nodes.PublicKeys = schemas.EdgeKeys(m.edges())
 		if nodes.Top, err = units.PrecisionFromBig(topOfNodes(first.Top)); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", nodes.Name, err)
@@ -240,9 +239,9 @@ func extraSpecs(m *Metric, first schemas.MetricSpec) (all []schemas.MetricSpec, 
 	return all, nil
 }
 
-// partOf returns the definition of a component of a metric's counts, with the precisions of the
-// first component.
-func partOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
+// componentOf returns the definition of a component of a metric's counts. It has the precisions of
+// the first component until the caller sets its own.
+func componentOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 	part := first
 	part.Name, part.Kind, part.Of = kind.Beside(first.Name), kind.Name, first.Name
 	part.LadderKind, part.LadderFactor = "geometric", 2
@@ -253,7 +252,7 @@ func partOf(first schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 	return part
 }
 
-// leastFurther is a little above the least precision at which a further component can be drawn.
+// leastExtra is slightly above the lowest precision at which a further component can be drawn.
 var leastExtra = units.Precision{Lo: 1 << 10}
 
 // countedName returns the name under which a metric's share of counted events is released.
@@ -290,7 +289,7 @@ func (d *Deployment) Specs() []schemas.MetricSpec {
 	return specs
 }
 
-// Plans returns the ladders of Deployment.Metrics, the first part of Specs.
+// Plans returns the ladders of Deployment.Metrics, in the same order.
 func (d *Deployment) Plans() []*noisereduction.Plan {
 	plans := make([]*noisereduction.Plan, len(d.Metrics))
 	for i := range d.Metrics {
@@ -299,8 +298,8 @@ func (d *Deployment) Plans() []*noisereduction.Plan {
 	return plans
 }
 
-// FirstWindow returns the start of a deployment, in UTC: the requested start, rounded down to a
-// multiple of LeastSlide by the clock of Time.WindowZone.
+// FirstWindow returns the time at which the first windows of a deployment begin, in UTC. It rounds
+// start down to a multiple of LeastSlide on the clock of Time.WindowZone.
 func FirstWindow(d *Deployment, start time.Time) time.Time {
 	return time.UnixMilli(wallclock.Of(d.Config.Time.WindowZone).Truncate(start.UnixMilli(), LeastSlide(d))).UTC()
 }

@@ -16,8 +16,8 @@ import (
 // ranges and defaults of all fields; docs/configuration.md lists them. Compile keeps parts of a
 // Config: do not change it afterwards.
 //
-// A run computes digests from the JSON of a Config, which contains no secret and no path of a file
-// that may be replaced while the deployment runs.
+// A run computes digests from the JSON of a Config. That JSON contains no secrets, and no paths of
+// files that may be replaced while the deployment runs.
 type Config struct {
 	// Deployment prefixes the transactional ids that fence writers; two deployments on one cluster
 	// need different names.
@@ -31,7 +31,7 @@ type Config struct {
 	Keys          SecretKeys
 	Shards        int // account shards, and partitions of the ledger
 	ReleaseShards int // partitions of the counts topic
-	LedgerSlots   int // turns after which a ledger slot is used again
+	LedgerSlots   int // number of turns after which a ledger slot is reused
 	// Record lists the deployments that have begun under Keys; others are refused. nil: unknown.
 	Record *Record `json:"-"`
 }
@@ -55,19 +55,18 @@ type TLS struct {
 // SASL configures how clients authenticate to brokers.
 type SASL struct {
 	Mechanism string // plain, scram-sha-256, scram-sha-512 or oauthbearer
-	// User and Password are the id and the secret of the client for oauthbearer with TokenURL.
+	// User and Password are the id and the secret of the client if TokenURL is set.
 	User     string
 	Password secret.Of[string]
-	// PasswordFile, if set, is read for every connection instead of Password; a line end after the
-	// password is dropped.
+	// PasswordFile, if set, replaces Password. It is read for every connection, less a final
+	// newline.
 	PasswordFile string `json:"-"`
 
-	// Exactly one of TokenFile and TokenURL is the source of tokens for oauthbearer: a file, which
-	// is read for every connection, or the endpoint of an authorization server. A token is
-	// requested with the client credentials grant (RFC 6749, section 4.4) whenever the last one is
-	// about to expire.
+	// Exactly one of TokenFile and TokenURL is required for oauthbearer. TokenFile is read for
+	// every connection. TokenURL is the endpoint of an authorization server. Tokens are requested
+	// there with the client credentials grant (RFC 6749, section 4.4), before the last one expires.
 	TokenFile   string            `json:"-"`
-	TokenURL    secret.Of[string] // errors do not show its query
+	TokenURL    secret.Of[string] // errors omit its query
 	TokenCAFile string            `json:"-"` // PEM file of the authority of TokenURL; "": the system's
 	Audience    string            // requested at TokenURL; "": none
 	Scopes      []string          // requested at TokenURL
@@ -79,12 +78,12 @@ type Events struct {
 	Topic    string
 	Format   event.Format
 	Registry *Registry // nil: no schema registry
-	// AcceptSizeRetention accepts a topic with retention.bytes, which can delete records at any
-	// time. A restart that needs a deleted record fails.
+	// AcceptSizeRetention accepts a topic with retention.bytes, although Kafka may then delete
+	// records at any time. A restart that needs a deleted record fails.
 	AcceptSizeRetention bool
 }
 
-// Registry is a schema registry that speaks Confluent's API.
+// Registry is a schema registry with Confluent's API.
 type Registry struct {
 	URL          string
 	User         string // user of basic authentication; "": no authentication
@@ -106,8 +105,8 @@ type Privacy struct {
 	// one period, and every period has its own budget. With Period 0, a user has one budget for
 	// life, which is paid out over Lasts. Exactly one of the two must be set.
 	Period, Lasts time.Duration
-	// Planned is the part of the promise (of B² and of δ_keys) that was spent on choosing bounds
-	// before the deployment began.
+	// Planned is the part of the promise (of B² and of δ_keys) that was spent on the choice of
+	// bounds before the deployment began.
 	Planned float64
 }
 
@@ -121,8 +120,8 @@ type Time struct {
 	// Slack is how far append times within a partition may step back without making a record late;
 	// 0 with producer times.
 	Slack time.Duration
-	// IdleGrace is how long a partition may be silent before its watermark follows the wall clock,
-	// minus Lateness, Skew and IdleGrace.
+	// IdleGrace is how long a partition may be silent before its watermark follows the wall clock.
+	// The watermark is then the wall clock minus Lateness, Skew and IdleGrace.
 	IdleGrace    time.Duration
 	AcceptFuture bool   // whether events from the future count; only for files
 	WindowZone   string // time zone of windows and budget periods (package wallclock); "": UTC
@@ -134,23 +133,22 @@ const (
 	TrustProducer = "producer"
 )
 
-// Metric is one count for each window and key.
+// Metric defines a count that is released for every window and key.
 type Metric struct {
 	Name   string
 	Kind   string        // name of a kind in metrickind.Offered
 	Filter string        // condition on the events that count; "": all
 	Window time.Duration // size of a window
-	// Slide is the distance between the starts of consecutive windows, which are multiples of it
-	// since the Unix epoch, by the clock of Time.WindowZone. 0: Window.
+	// Slide is the time between the starts of consecutive windows. Windows start at multiples of
+	// Slide since the Unix epoch, on the clock of Time.WindowZone. 0: the same as Window.
 	Slide time.Duration
 	Keys  Keys
-	// Min and Max clamp every value, in the unit of the events, for the kinds in
-	// metrickind.Valued; 0 for the others.
+	// Min and Max clamp every value to a range, in the unit of the events. Only the kinds in
+	// metrickind.Valued use them; they are 0 for other kinds.
 	Min, Max int64
 	// Statistics selects the released statistics of kinds with several components or a Tree.
 	Statistics
-	// Counted, if set, also releases the share of the metric's events that is counted in each
-	// window.
+	// Counted, if set, also releases the share of the events that is counted in each window.
 	Counted *Counted
 	// MaxKeysPerUser and MaxEventsPerKey cap the contribution of one user to one window. They only
 	// change what a count means: the noise does not depend on them. 0: no cap.
@@ -159,8 +157,8 @@ type Metric struct {
 	// Target is the accuracy at which a release stops. Kinds whose target is the error of a count
 	// need Absolute, which is also their least noise.
 	Target noisereduction.Target
-	// Noise, for the other kinds, is the least noise of the number of events: ± so many events at
-	// the confidence of the target.
+	// Noise is the least noise of the number of events, for other kinds: ± Noise, at the confidence
+	// of Target.
 	Noise float64
 	Share float64 // part of every account that the metric may use; 0: equal parts for all metrics
 	// Burst is the part of Share that a user may use at once. The rest is paid out evenly over the
@@ -172,18 +170,19 @@ type Metric struct {
 type Keys struct {
 	Mode string   // KeysPublic (released even at zero and in empty windows), KeysPrivate or KeysFrom
 	List []string // the public keys
-	From string   // metric with the same windows whose released keys this one uses
+	From string   // name of the metric, with the same windows, whose released keys this metric uses
 }
 
-// Counted releases how many events of a metric's window are counted and how many are left out, even
-// for users whose budget is spent. The numbers are a separate metric, <metric>.counted, with the
-// keys counted and left_out. It has its own admissions and a part of every account, which pays for
-// every window.
+// Counted adds a derived metric named <metric>.counted, with the keys counted and left_out. It
+// releases how many events of each window are counted and how many are left out, including the
+// events of users whose budget is spent. The derived metric has its own admissions. Its part of
+// every account pays for every window.
 type Counted struct {
 	Target noisereduction.Target
-	Share  float64 // part of the metric's budget that it uses
-	// MaxEvents limits the events of one user in a window, over all keys; 0: as many as a full
-	// bucket pays for in one key. More count as MaxEvents, at the same ratio between the two keys.
+	Share  float64 // part of the metric's budget that the derived metric uses
+	// MaxEvents limits the events of one user in a window, over all keys. A user with more events
+	// contributes MaxEvents, in the same ratio of the two keys. 0: as many as a full bucket pays
+	// for in one key.
 	MaxEvents int
 }
 
@@ -205,12 +204,12 @@ type Outputs struct {
 	Counts, Control, Ledger, DeadLetter string
 	Turns                               string // the ends of turns, for consumers of counts
 	CountsFormat                        schemas.CountsFormat
-	// Registry is where Init and Change register the schema of counts in CountsAvro; nil: the
-	// events' registry.
+	// Registry is the registry in which Init and Change register the schema of counts, if
+	// CountsFormat is CountsAvro. nil: the events' registry.
 	Registry *Registry
-	// PublishEvery restricts publication to times that are multiples of it since the Unix epoch, by
-	// the wall clock, so that the time of publication reveals nothing. A turn then takes at least
-	// that long. 0: as soon as counts are ready.
+	// PublishEvery restricts publication to multiples of PublishEvery since the Unix epoch, by the
+	// wall clock, so the time of publication reveals nothing. A turn then takes at least that long.
+	// 0: counts are published as soon as they are ready.
 	PublishEvery time.Duration
 }
 
@@ -233,8 +232,8 @@ type SecretKeys struct {
 	UserHash secret.Of[[32]byte]     // hashes user ids to account ids, and records to record ids
 }
 
-// withDefaults returns a copy with a value in every field that has a default: constants from
-// settings.Table, and values that follow from other fields.
+// withDefaults returns a copy of c in which every field that has a default is set. A default is a
+// constant in settings.Table, or follows from other fields.
 func (c Config) withDefaults() Config {
 	if zone, err := wallclock.Load(c.Time.WindowZone); zone == nil && err == nil {
 		c.Time.WindowZone = "" // the only name of UTC
@@ -242,19 +241,19 @@ func (c Config) withDefaults() Config {
 	c.Metrics = slices.Clone(c.Metrics)
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		def(&m.Slide, m.Window)
+		setDefault(&m.Slide, m.Window)
 		if m.Counted != nil {
 			counted := *m.Counted
-			def(&counted.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
+			setDefault(&counted.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
 			m.Counted = &counted
 		}
 		switch {
 		case m.Keys.From != "":
-			def(&m.Keys.Mode, KeysFrom)
+			setDefault(&m.Keys.Mode, KeysFrom)
 		case len(m.Keys.List) > 0:
-			def(&m.Keys.Mode, KeysPublic)
+			setDefault(&m.Keys.Mode, KeysPublic)
 		default:
-			def(&m.Keys.Mode, KeysPrivate)
+			setDefault(&m.Keys.Mode, KeysPrivate)
 		}
 	}
 	settings.Fill(&c)
@@ -262,28 +261,28 @@ func (c Config) withDefaults() Config {
 		c.Metrics[i].defaultStatistics()
 	}
 	for _, topic := range c.ownTopics() {
-		def(topic.name, c.Deployment+"-"+topic.suffix)
+		setDefault(topic.name, c.Deployment+"-"+topic.suffix)
 	}
 	c.Outputs.defaultFormat(c.Events.Registry)
 	if c.Time.Trust == TrustBroker {
-		def(&c.Time.Slack, settings.DefaultSlack)
+		setDefault(&c.Time.Slack, settings.DefaultSlack)
 	}
-	def(&c.LedgerSlots, defaultSlots(c.Metrics))
+	setDefault(&c.LedgerSlots, defaultSlots(c.Metrics))
 	return c
 }
 
 func (o *Outputs) defaultFormat(events *Registry) {
 	if o.CountsFormat == "" || o.CountsFormat == schemas.CountsAvro {
-		def(&o.Registry, events)
+		setDefault(&o.Registry, events)
 	}
 	if o.Registry != nil {
-		def(&o.CountsFormat, schemas.CountsAvro)
+		setDefault(&o.CountsFormat, schemas.CountsAvro)
 	}
-	def(&o.CountsFormat, schemas.CountsJSON)
+	setDefault(&o.CountsFormat, schemas.CountsJSON)
 }
 
-// defaultSlots makes snapshots rare if they carry many slices of open windows: an eighth of the
-// longest window then lies between two snapshots.
+// defaultSlots returns the default of LedgerSlots. If windows consist of many slides, snapshots are
+// large and therefore rare: an eighth of the longest window lies between two.
 func defaultSlots(metrics []Metric) int {
 	var least, longest time.Duration
 	for i := range metrics {
@@ -298,9 +297,9 @@ func defaultSlots(metrics []Metric) int {
 	return int(min(max(longest/least/4, settings.FewSlots), settings.ManySlots))
 }
 
-// overlapping returns the greatest number of windows that contain a part of one period; each of
-// them may charge the period's budget.
-func overlapping(period, window, slide time.Duration) int {
+// overlappingWindows returns the maximum number of windows that overlap one period. Each of these
+// windows may charge the period's budget.
+func overlappingWindows(period, window, slide time.Duration) int {
 	p, w, s := period.Milliseconds(), window.Milliseconds(), slide.Milliseconds() // nanoseconds would overflow
 	return int((p + w - gcd(p, s) + s - 1) / s)
 }
@@ -312,9 +311,9 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-func def[T comparable](to *T, value T) {
+func setDefault[T comparable](field *T, value T) {
 	var zero T
-	if *to == zero {
-		*to = value
+	if *field == zero {
+		*field = value
 	}
 }

@@ -139,7 +139,7 @@ func TestEveryRangeIsChecked(t *testing.T) {
 				continue
 			}
 			for _, v := range []float64{f.In.Low - 1, f.In.Low, f.In.High, 2*f.In.High + 1, math.NaN()} {
-				if f.In.Contains(v) || v == 0 && !f.Needed || (math.IsNaN(v) || math.IsInf(v, 0)) &&
+				if f.In.Contains(v) || v == 0 && !f.Required || (math.IsNaN(v) || math.IsInf(v, 0)) &&
 					f.Kind != settings.Number {
 					continue
 				}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Difference is one setting that differs from the generation in force.
+// Difference is a setting whose configured value differs from the value in force.
 type Difference struct {
 	What string `json:"what"` // name of the setting for an operator
-	// Values are the fields that differ. Empty only if a metric was added or removed, or if only
-	// the order of metrics differs.
+	// Values are the fields that differ. The list is empty only if a metric was added or removed,
+	// or if only the order of metrics differs.
 	Values []Value `json:"values"`
-	Never  string  `json:"-"` // reason why no change can put the setting in force; "" if one can
+	Never  string  `json:"-"` // reason why no change can put the setting in force; "" if a change can
 }
 
 // Value is a field of the configuration whose value differs.

@@ -1,6 +1,6 @@
 // Package deployment holds an operator's configuration, checks it, and computes its consequences
 // before anything runs: the budget, each metric's allotment of it, release ladders and digests, the
-// share of typical users' events that counts, and the promise over several periods.
+// share of typical users' events that is counted, and the promise over several periods.
 //
 // [Compile] makes a [Deployment] from a [Config]. A Deployment is passive data: read-only, without
 // connections, and the same on every machine, so every stage of a run can be constructed from it

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// ConfigError reports an invalid field of a Config. Its text uses the Go names of fields; Reason
-// can use other names.
+// ConfigError reports an invalid field of a Config. Error uses the Go names of fields; Reason can
+// use others.
 type ConfigError struct {
 	Field string // path in Config, such as Metrics[1].Window
 
@@ -36,8 +36,8 @@ func (s Setting) String() string {
 // Error implements error.
 func (e *ConfigError) Error() string { return e.Field + ": " + e.Reason(Setting.String) }
 
-// Reason returns a sentence with the fault and its remedy, without the field. name formats the
-// settings in the sentence.
+// Reason returns a sentence with the fault and its remedy, but without the name of the invalid
+// field. name formats the settings in the sentence.
 func (e *ConfigError) Reason(name func(Setting) string) string {
 	args := slices.Clone(e.args)
 	for i := range args {
@@ -53,7 +53,7 @@ func Invalid(field, format string, args ...any) *ConfigError {
 	return &ConfigError{Field: field, format: format, args: args}
 }
 
-// inMetric prefixes the field of an error with metric i, to which the error belongs.
+// inMetric adds the prefix Metrics[i] to the field of an error about metric i.
 func inMetric(i int, err error) error {
 	var bad *ConfigError
 	if errors.As(err, &bad) {
@@ -62,11 +62,11 @@ func inMetric(i int, err error) error {
 	return err
 }
 
-// field mentions a field in a reason.
+// field returns a Setting that only mentions a field in a reason.
 func field(path string) Setting { return Setting{Field: path} }
 
-// with proposes a value of a field in a reason.
-func with(path string, value any) Setting { return Setting{path, fmt.Sprint(value)} }
+// proposed returns a Setting that proposes a value for a field.
+func proposed(path string, value any) Setting { return Setting{path, fmt.Sprint(value)} }
 
 // Errors of operations on a deployment. Package pipeline documents their meanings and remedies.
 var (
@@ -94,7 +94,7 @@ var (
 type TopicError struct {
 	Topic   string
 	Setting string // Kafka's name of the setting, or "partitions"; "" for a fault of the topic itself
-	Got     string // the value found; without a Setting a predicate, as in "does not exist"
+	Got     string // the actual value; if Setting is "", a predicate such as "does not exist"
 	Want    string // accepted values; "" without a Setting
 	Fix     string // remedy, usually a command
 	Err     error  // more specific error; may be nil

@@ -8,7 +8,7 @@ import (
 )
 
 // KeysAcross is for tests where too much passes for any promise to be stated.
-var KeysAcross = keysAcross
+var KeysAcross = keyDeltaRatio
 
 // MostOfKey returns how many events of a key a full bucket of the first metric pays for, and how
 // many its even part in every window; of a sum, how much of the sum of values.

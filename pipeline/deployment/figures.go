@@ -9,20 +9,21 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// Figures are the accuracy of one metric's counts and the counted shares of typical users, for
-// comparing two configurations. They follow from the budget and the metric's definition alone, so
-// they are also known for a generation on the control log.
+// Figures describe the accuracy of one metric's counts and the share of typical users' events that
+// is counted. They serve to compare two configurations. They follow from the budget and the
+// metrics' definitions alone, so they are also available for a generation on the control log.
 type Figures struct {
 	Metric       string
 	Sigma        float64 // least standard deviation of a release, in the unit of the count
-	Within       float64 // least possible error of a release at Confidence: ± so much
+	Within       float64 // error of a release with the least noise, ± at Confidence
 	Confidence   float64
-	MeetableFrom float64 // least count that can meet the target: 0 for all, +Inf for none, NaN without a target
+	MeetableFrom float64 // least count that can meet the target: 0 if all can, +Inf if none can, NaN without a target
 	Threshold    float64 // limit that the first noisy count of a private key must exceed; -Inf for other keys
 	Users        Users   // nil for a share of counted events
 }
 
-// FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf and WhoCounts.
+// FiguresOf returns the Figures of every metric that is not a component or statistic of another
+// metric. Errors are those of release.PlanOf and SimulateUsers.
 func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {
@@ -41,7 +42,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 		if m.Relative == 0 && m.Absolute == 0 {
 			f.MeetableFrom = math.NaN()
 		}
-		if f.Users, err = WhoCounts(b, metrics, m.Name); err != nil {
+		if f.Users, err = SimulateUsers(b, metrics, m.Name); err != nil {
 			return nil, err
 		}
 		all = append(all, f)

@@ -16,16 +16,16 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Habit is the regular behaviour of a user, with the share of the user's events that counts over
-// the horizon of an allowance.
+// Habit is the regular behaviour of a typical user. Share is the part of the user's events that is
+// counted over the horizon of an allowance.
 type Habit struct {
 	Events int     `json:"events_a_day"`
 	Keys   int     `json:"keys"`
-	Value  int64   `json:"value,omitempty"` // value of each event, for a sum: the most expensive one
+	Value  int64   `json:"value,omitempty"` // value of every event, for sums: the most expensive value
 	Share  float64 `json:"share_counted"`
 }
 
-// Users are typical users.
+// Users are the habits of typical users.
 type Users []Habit
 
 // String returns a line like "pays for 100 % of the events of a user with 1 a day, 48 % with 20 a
@@ -61,13 +61,13 @@ func habits() []Habit {
 }
 
 const (
-	day         = 24 * time.Hour
-	mostWindows = 100_000 // limits the work: of a longer horizon, only the first windows are simulated
+	day        = 24 * time.Hour
+	maxWindows = 100_000 // limits the work: further windows of a horizon are not simulated
 )
 
-// WhoCounts returns typical users with the shares of their events that count in the named metric,
-// by running the admission code; nil for a derived metric. It takes up to a second.
-func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
+// SimulateUsers runs the admission code for typical users. It returns them with the share of their
+// events that is counted in the named metric, or nil for a derived metric. It takes up to a second.
+func SimulateUsers(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
 	metric := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 	if metric < 0 || metrickind.Of(metrics[metric].Kind).Derived() {
 		return nil, nil
@@ -75,7 +75,7 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 	m := &metrics[metric]
 	person, err := spend.NewPerson(b, [32]byte{1}, metrics)
 	if err != nil {
-		return nil, fmt.Errorf("asking who counts in metric %s: %w", name, err)
+		return nil, fmt.Errorf("simulating users of metric %s: %w", name, err)
 	}
 	for _, h := range habits() {
 		if m.KeyMode == schemas.KeysPublic {
@@ -94,7 +94,8 @@ func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out
 	return out, nil
 }
 
-// shareOf simulates a habit, evenly over time and keys, and returns the counted share of events.
+// shareOf simulates a user whose events are spread evenly over time and keys. It returns the share
+// of these events that is counted.
 func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float64, error) {
 	keys := make([][]byte, h.Keys)
 	for i := range keys {
@@ -111,7 +112,7 @@ func shareOf(p *spend.Person, metric int, m *schemas.MetricSpec, h Habit) (float
 	perWindow := float64(h.Events) * float64(m.WindowSize) / float64(day.Milliseconds())
 	var total, counted, id uint64
 	for elapsed := m.WindowSize; elapsed <= m.Horizon && elapsed/m.WindowSlide <=
-		mostWindows; elapsed += m.WindowSlide {
+		maxWindows; elapsed += m.WindowSlide {
 		before := uint64(math.Floor(perWindow * float64(elapsed/m.WindowSlide-1)))
 		events := uint64(math.Floor(perWindow*float64(elapsed/m.WindowSlide))) - before
 		if events == 0 {

@@ -17,27 +17,27 @@ const (
 	Countless     = 1e6 // least factor for which Factor returns no number
 )
 
-// Meaning describes the promise of (epsilon, delta)-differential privacy to one user in words that
-// continue "released counts": they "would be almost as likely without any one user", or "can be"
-// so many times as likely with the user.
+// Meaning describes (epsilon, delta)-differential privacy for one user, in words that continue
+// "released counts". They "would be almost as likely without any one user", or "can be" a number of
+// times as likely with the user.
 func Meaning(epsilon, delta float64) string {
-	but := ""
+	exception := ""
 	if delta >= doubtfulDelta {
-		but = fmt.Sprintf(", but for a probability of %.3g,", delta)
+		exception = fmt.Sprintf(", but for a probability of %.3g,", delta)
 	}
 	if math.Exp(epsilon) <= almost {
-		return "would" + but + " be almost as likely without any one user"
+		return "would" + exception + " be almost as likely without any one user"
 	}
-	return "can" + but + " be " + Factor(epsilon) + " times as likely with as without any one user"
+	return "can" + exception + " be " + Factor(epsilon) + " times as likely with as without any one user"
 }
 
 // UnnamedUnit describes the unit of the promise for events without a user, if Format.NoUser is
 // event.NoUserEach.
-const UnnamedUnit = "an event without a user counts as a user of its own: a person with several of them is protected " +
-	"for each event only"
+const UnnamedUnit = "an event without a user counts as a separate user, so a person with several of them is " +
+	"protected only for each event separately"
 
-// Factor formats e^epsilon, rounded up: how many times as likely a result can be with a user as
-// without. From a million upward, it returns "more than a million".
+// Factor formats e^epsilon, rounded up. This is how many times as likely a result can be with a
+// user as without. From a million upward, Factor returns "more than a million".
 func Factor(epsilon float64) string {
 	f, decimals := math.Exp(epsilon), 2
 	switch {
@@ -52,7 +52,7 @@ func Factor(epsilon float64) string {
 	return strconv.FormatFloat(math.Ceil(f*unit)/unit, 'f', decimals, 64)
 }
 
-// weakPromise returns the warnings about the promise itself.
+// weakPromise returns warnings about a promise that protects users poorly.
 func weakPromise(p *Privacy) (all []*ConfigError) {
 	if p.Epsilon > doubtfulEpsilon {
 		all = append(all, Invalid("Privacy.Epsilon", "a result can be %s times as likely with a user as without, "+

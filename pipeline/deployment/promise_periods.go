@@ -16,41 +16,41 @@ type PeriodsPromise struct{ Epsilon, Delta float64 }
 // if no promise is worth stating.
 //
 // If every window lies within one period, the budgets add up to n·B² and n·δ_keys. A window that
-// extends over w periods contains the contributions c_p of a user in all of them: (Σ c_p)² is up to
-// w·Σ c_p², but the periods paid only Σ c_p². A key of this user alone may reach a count of w·C
-// there, but the threshold allows only for C. A choice of bounds counts a user in only one of the
-// periods, so the user pays for it once. docs/guarantee.md, sections 1 and 10.
+// overlaps w periods contains the contributions c_p of a user in all w periods: (Σ c_p)² is up to
+// w·Σ c_p², but the periods paid only Σ c_p². In such a window, a key that only this user has may
+// reach a count of w·C, but the threshold allows only for C. The choice of bounds uses a user's
+// events of one period only, so the user pays for the choice once. See docs/guarantee.md, sections
+// 1 and 10.
 func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
-	left, planned := d.Budget, d.Budget.Planned
-	keys := left.Keys.Float()*float64(n)*keysAcross(d, n) + planned.Keys.Float()
-	rest := (left.Delta - left.Whole().Keys.Float()) * float64(n)
-	if !(rest+keys < 1) {
+	budget, planned := d.Budget, d.Budget.Planned
+	keys := budget.Keys.Float()*float64(n)*keyDeltaRatio(d, n) + planned.Keys.Float()
+	delta := (budget.Delta - budget.Whole().Keys.Float()) * float64(n)
+	if !(delta+keys < 1) {
 		return p, false
 	}
 	together := float64(n) * float64(min(n, PeriodsInAWindow(d)))
 	// The last factor covers the rounding error of this line, which is far below 1e-14.
-	mu := math.Hypot(left.Mu2.Mu()*math.Sqrt(together), planned.Mu2.Mu()) * (1 + 1e-14)
-	c, err := budgets.ConvertDeltaMu(rest, mu, left.Accountant)
+	mu := math.Hypot(budget.Mu2.Mu()*math.Sqrt(together), planned.Mu2.Mu()) * (1 + 1e-14)
+	c, err := budgets.ConvertDeltaMu(delta, mu, budget.Accountant)
 	if err != nil {
 		return p, false // ε is too large to be worth stating
 	}
-	return PeriodsPromise{Epsilon: c.Epsilon, Delta: rest + keys}, true
+	return PeriodsPromise{Epsilon: c.Epsilon, Delta: delta + keys}, true
 }
 
-// PeriodsInAWindow returns the greatest number of periods over which a window of any metric
-// extends; 1 without periods.
+// PeriodsInAWindow returns the most periods that any metric's window overlaps; 1 without periods.
 func PeriodsInAWindow(d *Deployment) int {
-	most := 1
+	periods := 1
 	for i := range d.Metrics {
-		most = max(most, periodsInAWindowOf(d, &d.Metrics[i].Spec))
+		periods = max(periods, periodsInAWindowOf(d, &d.Metrics[i].Spec))
 	}
-	return most
+	return periods
 }
 
-// periodsInAWindowOf returns the greatest number of periods over which a window of the metric
-// extends. Windows begin at multiples of their slide, and periods at multiples of their length.
-// Within a period, a window therefore begins at a multiple of the greatest common divisor of the
-// two: at the latest, one such divisor before the period's end.
+// periodsInAWindowOf returns the maximum number of periods that a window of the metric overlaps.
+// Windows begin at multiples of their slide, and periods at multiples of their length. The start of
+// a window within a period is therefore a multiple of the greatest common divisor of slide and
+// length. The latest such start is one divisor before the end of the period.
 func periodsInAWindowOf(d *Deployment, m *schemas.MetricSpec) int {
 	period := d.Config.Privacy.Period.Milliseconds()
 	if period == 0 {
@@ -59,9 +59,10 @@ func periodsInAWindowOf(d *Deployment, m *schemas.MetricSpec) int {
 	return int((period-gcd(period, m.WindowSlide)+m.WindowSize-1)/period) + 1
 }
 
-// keysAcross returns the factor by which, over n periods, the probability that a key of only one
-// user is released exceeds the δ paid for it; 1 if no window extends over two periods.
-func keysAcross(d *Deployment, n int) float64 {
+// keyDeltaRatio returns, over n periods, the probability that a key of only one user is released,
+// divided by the δ paid for the key. It returns the maximum over all metrics, and at least 1, which
+// is the ratio if no window overlaps two periods.
+func keyDeltaRatio(d *Deployment, n int) float64 {
 	worst := 1.0
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
@@ -69,20 +70,20 @@ func keysAcross(d *Deployment, n int) float64 {
 		if m.Spec.KeyMode != KeysPrivate || kind.OncePerUser {
 			continue // a user counts only once, even in several periods
 		}
-		// The drawn deviation exceeds the deviation at the precision by a factor of less than
-		// 1 + 2^-30, and the rounding error of this formula is far below 1e-9.
+		// The standard deviation of the drawn noise exceeds the one computed from the precision by
+		// a factor of less than 1 + 2^-30. The rounding error of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, periodsInAWindowOf(d, &m.Spec)); parts++ {
-			// Of the sums between from and to, to is the likeliest to pass the threshold, and from,
-			// in equal parts, is the cheapest.
+			// Among the sums between from and to, the sum to is the likeliest to pass the
+			// threshold, and the sum from, divided into equal parts, is the cheapest.
 			most := float64(parts) * float64(m.Spec.Most())
 			for to := float64(parts - 1); to < most; {
 				from := to + 1
 				to = min(math.Floor(from*1.02), most)
-				over := m.Plan.Threshold() - to
+				gap := m.Plan.Threshold() - to
 				pass := 1.0
-				if over > 0 {
-					pass = (1 + 1e-9) * math.Erfc(over/sigma/math.Sqrt2) / 2
+				if gap > 0 {
+					pass = (1 + 1e-9) * math.Erfc(gap/sigma/math.Sqrt2) / 2
 				}
 				worst = max(worst, pass/(from*from/float64(parts)*m.Spec.DeltaKey.Float()))
 			}

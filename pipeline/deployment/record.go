@@ -13,10 +13,10 @@ var ErrOtherPromise = errors.New("the record beside the keys does not list the d
 
 // Record lists the deployments that have begun under the keys of a configuration.
 type Record struct {
-	From       string      // place of the record, for people
-	Begun      []Beginning // in order
+	From       string      // where the record is kept, for messages
+	Begun      []Beginning // in the order in which they began
 	Unfinished []Beginning // deployments that have released nothing, and whose HEADER may be missing
-	Named      bool        // the configuration names the place of the record, but the record is empty
+	Named      bool        // whether the configuration names a place for the record, but the record is empty
 }
 
 // Beginning is a deployment that has begun, or was about to begin.
@@ -33,7 +33,7 @@ func (b Beginning) String() string {
 		b.Cluster, b.At.Format(time.RFC3339))
 }
 
-// Has reports whether the deployment with the given incarnation has begun.
+// Has reports whether the record lists the given incarnation as begun.
 func (r *Record) Has(incarnation [16]byte) bool { return r.find(incarnation) != nil }
 
 func (r *Record) find(incarnation [16]byte) *Beginning {
@@ -45,19 +45,19 @@ func (r *Record) find(incarnation [16]byte) *Beginning {
 	return nil
 }
 
-// Check looks up the deployment on a cluster, by its incarnation on control, in the record. The
-// error is ErrOtherPromise if the record lists only others. elsewhere is set if the record lists
-// the deployment on another cluster. That is not an error, because mirrored topics and a restored
-// backup include the ledger. A nil record, or one without lines, refuses nothing: an earlier
-// version began the deployment. But a record that the configuration names must not be empty,
-// because a deployment that continues without it could be begun a second time by mistake.
+// Check looks up a deployment in the record by its incarnation, which the caller has read from
+// control. It returns ErrOtherPromise if the record lists only other deployments. It returns
+// elsewhere if the record lists the deployment on another cluster. That is not an error, because
+// mirrored topics and a restored backup include the ledger. A nil record, or one without lines,
+// refuses nothing, because an earlier version may have begun the deployment. But a record that the
+// configuration names must not be empty: the deployment could be begun twice.
 func (r *Record) Check(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
 	switch {
 	case r == nil:
 		return nil, nil
 	case r.Named:
 		return nil, fmt.Errorf("%s, which keys.record names, is empty: set it to the line that tollgate init prints, "+
-			"even when run again: %w", r.From, ErrOtherPromise)
+			"also if you run it again: %w", r.From, ErrOtherPromise)
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (r *Record) Check(incarnation [16]byte, cluster string) (elsewhere *Beginni
 			"the same flags: %w", r.From, ErrOtherPromise)
 	case b == nil:
 		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s lists %s: correct kafka.brokers, or use the "+
-			"keys and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
+			"keys and the record of that incarnation: %w", cluster, incarnation, r.From, r.describe(), ErrOtherPromise)
 	case b.Cluster != cluster:
 		return b, nil
 	}
@@ -76,7 +76,7 @@ func (r *Record) Check(incarnation [16]byte, cluster string) (elsewhere *Beginni
 }
 
 // Lost returns the error for a control topic that is empty or missing on a cluster although the
-// record lists a deployment, or nil if it lists none.
+// record lists a deployment. It returns nil if the record lists none.
 func (r *Record) Lost(topic, cluster string) error {
 	if r == nil || len(r.Begun) == 0 {
 		return nil
@@ -88,10 +88,10 @@ func (r *Record) Lost(topic, cluster string) error {
 		}
 	}
 	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s lists %s: correct kafka.brokers, deployment "+
-		"or outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
+		"or outputs.control: %w", topic, cluster, r.From, r.describe(), ErrOtherPromise)
 }
 
-func (r *Record) all() string {
+func (r *Record) describe() string {
 	var all []string
 	for _, b := range r.Begun {
 		all = append(all, b.String())

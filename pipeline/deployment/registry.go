@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 )
 
-// check refuses an invalid address; field is the path of the registry in Config.
+// check returns an error if the registry's address is invalid. field is its path in Config.
 func (g *Registry) check(field string) error {
 	if g.URL == "" {
 		return Invalid(field+".URL", "no registry is named")
@@ -22,8 +22,8 @@ func (g *Registry) check(field string) error {
 	return nil
 }
 
-// identity returns a text that identifies the registry, because the schema ids in records may mean
-// other schemas in another registry. It does not depend on TLS or the user.
+// identity returns a string that identifies the registry, because a schema id in a record may mean
+// another schema in another registry. The string does not depend on TLS or the user.
 func (g *Registry) identity() string {
 	if g == nil {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Check refuses invalid addresses and security settings. It does not read files. Errors:
-// *ConfigError names the field.
+// Check returns an error for an invalid address or security setting. It does not read files.
+// Errors: *ConfigError names the field.
 func (k *Kafka) Check() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
@@ -60,7 +60,7 @@ func (s *SASL) check() error {
 	}
 	if s.TokenFile+s.TokenURL.Reveal()+s.TokenCAFile+s.Audience != "" || len(s.Scopes)+len(s.Extensions) > 0 {
 		return Invalid("Kafka.SASL", "tokens, audience, scopes and extensions are only used with %s",
-			with("Kafka.SASL.Mechanism", settings.SASLOAuthBearer))
+			proposed("Kafka.SASL.Mechanism", settings.SASLOAuthBearer))
 	}
 	return s.checkUser()
 }

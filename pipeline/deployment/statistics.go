@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// rankOf returns a rank in millionths.
+// rankOf converts a rank to millionths.
 func rankOf(rank float64) int64 { return int64(math.Round(rank * metrickind.RankUnit)) }
 
 // ranks returns the metric's ranks in millionths, in the configured order.
@@ -23,8 +23,8 @@ func (m *Metric) ranks() (all []int64) {
 	return all
 }
 
-// QuantileName returns the name under which a metric's quantile of a rank, in millionths, is
-// released: latency.p99.9 for 999,000.
+// QuantileName returns the name under which a quantile of a metric is released. rank is in
+// millionths: the name is latency.p99.9 for 999,000.
 func QuantileName(metric string, rank int64) string {
 	return metric + ".p" + strconv.FormatFloat(float64(rank)/(metrickind.RankUnit/100), 'f', -1, 64)
 }
@@ -55,9 +55,9 @@ func (m *Metric) hasEdges() bool {
 	return tree != nil && tree.Edges
 }
 
-// edges returns the edges of a histogram: the configured ones, or else edges that divide the range
-// into buckets of the same width, or of the same ratio from edge to edge, each rounded to the
-// nearest whole number. The arithmetic is exact.
+// edges returns the edges of a histogram. Without configured edges, it divides the range into
+// buckets of the same width or, on a logarithmic scale, with the same ratio of upper to lower edge.
+// Each edge is rounded to the nearest whole number. The arithmetic is exact.
 func (m *Metric) edges() (all []int64) {
 	if !m.hasEdges() {
 		return nil
@@ -88,10 +88,10 @@ func nearestRoot(low, high, i, j int64) int64 {
 	power := func(base, exponent int64) *big.Int {
 		return new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil)
 	}
-	most := new(big.Int).Mul(power(low, i), power(high, j))
-	most.Lsh(most, uint(i+j))
-	above := sort.Search(int(high-low), func(k int) bool { return power(2*(low+int64(k)+1)-1, i+j).Cmp(most) > 0 })
-	return low + int64(above)
+	limit := new(big.Int).Mul(power(low, i), power(high, j))
+	limit.Lsh(limit, uint(i+j))
+	steps := sort.Search(int(high-low), func(k int) bool { return power(2*(low+int64(k)+1)-1, i+j).Cmp(limit) > 0 })
+	return low + int64(steps)
 }
 
 // checkTree checks the range, the target and the statistics of quantiles or a histogram.
@@ -102,7 +102,7 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 			"min: 0, max: 100", kind.Texts.Label)
 	case m.Target.Relative != 0:
 		return Invalid("Target.Relative", "give an absolute target instead, %s: for example %s", kind.Tree.Unit,
-			with("Metrics.Target.Absolute", kind.Tree.Target))
+			proposed("Metrics.Target.Absolute", kind.Tree.Target))
 	}
 	check := m.checkRanks
 	if m.hasEdges() {
@@ -120,12 +120,12 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 func (m *Metric) checkRanks() error {
 	switch {
 	case len(m.Ranks) > mostRanks:
-		return Invalid("Ranks", "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks),
+		return Invalid("Ranks", "%d ranks are listed, but at most %d are possible: remove some", len(m.Ranks),
 			mostRanks)
 	case len(m.Edges) > 0:
-		return Invalid("Edges", onlyHistograms, "edges", with("Metrics.Kind", metrickind.Histogram))
+		return Invalid("Edges", onlyHistograms, "edges", proposed("Metrics.Kind", metrickind.Histogram))
 	case m.Buckets != 0:
-		return Invalid("Buckets", onlyHistograms, "buckets", with("Metrics.Kind", metrickind.Histogram))
+		return Invalid("Buckets", onlyHistograms, "buckets", proposed("Metrics.Kind", metrickind.Histogram))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 1.0/metrickind.RankUnit && m.Target.Absolute < 0.5):
 		return Invalid("Target.Absolute", "%v is out of range: the error of a rank must be from 0.000001 to below "+
 			"0.5, for example 0.02", m.Target.Absolute)
@@ -144,13 +144,13 @@ func (m *Metric) checkRanks() error {
 // onlyHistograms is the error text for a field that only histograms have.
 const onlyHistograms = "only a histogram has %s: remove them, or give %s"
 
-// onlyQuantiles is the error text for ranks of other kinds.
+// onlyQuantiles is the error text for a metric of another kind that has ranks.
 const onlyQuantiles = "only quantiles have ranks: remove them, or give %s"
 
 func (m *Metric) checkEdges() error {
 	switch n := len(m.Edges) - 1; {
 	case len(m.Ranks) > 0:
-		return Invalid("Ranks", onlyQuantiles, with("Metrics.Kind", metrickind.Quantiles))
+		return Invalid("Ranks", onlyQuantiles, proposed("Metrics.Kind", metrickind.Quantiles))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 0.001 && m.Target.Absolute < 50):
 		return Invalid("Target.Absolute", "%v is out of range: the error of a share must be from 0.001 to below 50 "+
 			"percentage points, for example 2", m.Target.Absolute)
@@ -158,7 +158,7 @@ func (m *Metric) checkEdges() error {
 		return Invalid("Min", "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list "+
 			"edges", m.Min)
 	case n < 0 && !rising(m.edges()):
-		return Invalid("Buckets", "some of %d buckets from %d to %d would be empty: ask for fewer, or move min and "+
+		return Invalid("Buckets", "some of %d buckets from %d to %d would be empty: configure fewer, or move min and "+
 			"max apart", m.Buckets, m.Min, m.Max)
 	case n < 0:
 		return nil
@@ -171,7 +171,7 @@ func (m *Metric) checkEdges() error {
 			metrickind.MostBuckets+1, n+1)
 	}
 	if edges := m.edges(); !rising(edges) {
-		return Invalid("Edges", "edges must rise: list each edge once, the least first")
+		return Invalid("Edges", "edges must be in ascending order: list each edge once")
 	} else if edges[0] != m.Min || edges[len(edges)-1] != m.Max {
 		return Invalid("Max", "min and max, %d and %d, must be the outermost edges: leave them out, or correct them",
 			m.Min, m.Max)
@@ -186,43 +186,42 @@ func rising(edges []int64) bool {
 	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)
 }
 
-// Statistics configures the values that a metric of quantiles or a histogram computes from its
-// counts, and the values released beside a metric. Other kinds leave all fields empty.
+// Statistics configures the values that quantiles and histograms compute from their counts, and the
+// further values that are released with a metric. Other kinds use only Also.
 type Statistics struct {
 	// Ranks are the ranks of the released quantiles, rounded to multiples of 10^-6.
 	Ranks []float64 `json:",omitempty"`
-	// Edges are the edges of a histogram's buckets: rising whole numbers from -2^36 to 2^36, in the
-	// unit of the values. The first and the last are Min and Max, which may both be 0 instead. nil:
-	// computed from Buckets.
+	// Edges are the edges of a histogram's buckets: whole numbers from -2^36 to 2^36, in ascending
+	// order and in the unit of the values. The first and the last edge are Min and Max, which may
+	// both be 0 instead. nil: the edges are computed from Buckets.
 	Edges []float64 `json:",omitempty"`
-	// Buckets is the number of buckets into which Scale divides the range of a histogram without
-	// Edges. 0: 10, or Max − Min if that is less, but at least 2.
+	// Buckets is the number of buckets without Edges. 0: 10, or Max − Min if less, but at least 2.
 	Buckets int `json:",omitempty"`
-	// Scale is the division of the range, for quantiles or into Buckets. Default: ScaleLinear, the
-	// only scale of a histogram with Edges.
+	// Scale selects how the range is divided, into Buckets or for quantiles. Default: ScaleLinear,
+	// the only scale of a histogram with Edges.
 	Scale string `json:",omitempty"`
-	// Also lists further statistics that are released beside the metric's own values, from the same
-	// part of the budget: some of the kinds of metrickind.Kind.Also.
+	// Also lists further statistics to release with the metric's own values, from the same part of
+	// the budget. metrickind.Kind.Also lists the possible ones.
 	Also []string `json:",omitempty"`
 }
 
-// Scales of quantiles and histograms. With ScaleLinear, all parts of the range have the same width.
-// With ScaleLogarithmic, parts for quantiles get wider with their distance from Min, and the edges
-// of buckets have a constant ratio, for which Min must be at least 1.
+// Scales of quantiles and histograms. ScaleLinear divides the range into parts of the same width.
+// With ScaleLogarithmic, parts for quantiles get wider with their distance from Min. The edges of
+// logarithmic buckets have a constant ratio, so Min must be at least 1.
 const (
 	ScaleLinear      = "linear"
 	ScaleLogarithmic = "logarithmic"
 )
 
-// mostRanks is the greatest number of quantiles of one metric.
+// mostRanks is the maximum number of quantiles of one metric.
 const mostRanks = 20
 
-// defaultStatistics sets the empty fields of a metric of quantiles or a histogram.
+// defaultStatistics sets the empty fields of quantiles and histograms to their defaults.
 func (m *Metric) defaultStatistics() {
 	if metrickind.Of(m.Kind).Tree == nil {
 		return
 	}
-	def(&m.Scale, ScaleLinear)
+	setDefault(&m.Scale, ScaleLinear)
 	if !m.hasEdges() {
 		if len(m.Ranks) == 0 {
 			m.Ranks = settings.DefaultRanks()
@@ -233,7 +232,7 @@ func (m *Metric) defaultStatistics() {
 		m.Min, m.Max = int64(m.Edges[0]), int64(m.Edges[len(m.Edges)-1])
 	}
 	if len(m.Edges) == 0 {
-		def(&m.Buckets, int(min(10, max(m.Max-m.Min, 2))))
+		setDefault(&m.Buckets, int(min(10, max(m.Max-m.Min, 2))))
 	}
 }
 
@@ -243,41 +242,39 @@ func ShareName(metric string, edge int64) string {
 	return metric + ".from." + strconv.FormatInt(edge, 10)
 }
 
-// BelowName returns the name under which the share of all values of a metric below an edge is
-// released: latency.below.10.
+// BelowName returns the name of the share of a metric's values below an edge: latency.below.10.
 func BelowName(metric string, edge int64) string {
 	return metric + ".below." + strconv.FormatInt(edge, 10)
 }
 
-// AlsoName returns the name under which the value of a kind is released beside a metric:
-// latency.mean.
+// AlsoName returns the name of a further value of a metric: latency.mean for the kind mean.
 func AlsoName(metric, kind string) string { return metric + "." + kind }
 
 func (m *Metric) checkAlso(kind metrickind.Kind) error {
-	for i, also := range m.Also {
+	for i, statistic := range m.Also {
 		switch possible := kind.Also(); {
 		case len(possible) == 0:
-			return Invalid("Also", "a metric of kind %s releases only its own value: leave this out", kind.Name)
-		case !slices.Contains(possible, also):
-			return Invalid("Also", "a metric of kind %s releases %s anyway: leave it out", kind.Name, also)
-		case slices.Contains(m.Also[:i], also):
-			return Invalid("Also", "%s is listed twice: remove one", also)
+			return Invalid("Also", "a metric of kind %s releases only its own value: leave also out", kind.Name)
+		case !slices.Contains(possible, statistic):
+			return Invalid("Also", "a metric of kind %s releases %s anyway: leave it out", kind.Name, statistic)
+		case slices.Contains(m.Also[:i], statistic):
+			return Invalid("Also", "%s is listed twice: remove one", statistic)
 		}
 	}
 	return nil
 }
 
-// extraSums returns the kinds of the sums among the further components of the metric's counts.
+// extraSums returns the kinds of the metric's further components that are sums.
 func (m *Metric) extraSums() []metrickind.Kind {
 	return metrickind.Of(m.Kind).ExtraSums(m.Also)
 }
 
-// statistics returns the definitions of the metrics that release a metric's quantiles, the shares
-// of its histogram, and the values of Also.
+// statistics returns the definitions of the metrics that release quantiles, the shares of a
+// histogram, or the values that Also lists.
 func (m *Metric) statistics(first schemas.MetricSpec) (all []schemas.MetricSpec) {
-	for _, also := range m.Also {
-		spec := partOf(first, metrickind.AlsoKind(also))
-		spec.Name = AlsoName(m.Name, also)
+	for _, statistic := range m.Also {
+		spec := componentOf(first, metrickind.AlsoKind(statistic))
+		spec.Name = AlsoName(m.Name, statistic)
 		all = append(all, spec)
 	}
 	tree := metrickind.Of(m.Kind).Tree
@@ -285,7 +282,7 @@ func (m *Metric) statistics(first schemas.MetricSpec) (all []schemas.MetricSpec)
 		return all
 	}
 	add := func(name string, least, most int64) {
-		spec := partOf(first, metrickind.Of(tree.Statistic))
+		spec := componentOf(first, metrickind.Of(tree.Statistic))
 		spec.Name, spec.Min, spec.Max, spec.Absolute = name, least, most, m.Target.Absolute
 		all = append(all, spec)
 	}
@@ -296,7 +293,7 @@ func (m *Metric) statistics(first schemas.MetricSpec) (all []schemas.MetricSpec)
 	for i := 1; i < len(edges); i++ {
 		add(ShareName(m.Name, edges[i-1]), edges[i-1], edges[i])
 	}
-	for i := 2; i+1 < len(edges); i++ { // only the first bucket is below edge 1
+	for i := 2; i+1 < len(edges); i++ { // the only bucket below edge 1 is the first, whose share is released already
 		add(BelowName(m.Name, edges[i]), edges[0], edges[i])
 	}
 	return all

@@ -16,7 +16,7 @@ func TestSettingsThatReleaseNothingGiveAWarning(t *testing.T) {
 	}{
 		"threshold": {func(_ *deployment.Config, m *deployment.Metric) {
 			m.Keys, m.Target.Absolute = deployment.Keys{}, 1e6
-		}, "Target.Absolute", "released with a count above"},
+		}, "Target.Absolute", "released if its count exceeds"},
 		"vague": {func(_ *deployment.Config, m *deployment.Metric) { m.Target.Absolute = 2e6 }, "Target.Absolute",
 			"an error of ±"},
 		"a filter": {func(c *deployment.Config, m *deployment.Metric) {

@@ -9,11 +9,11 @@ import (
 // workerPrefix matches the prefix of a worker's error.
 var workerPrefix = regexp.MustCompile(`Error received from SDK harness for instruction [^:]*: `)
 
-// maxCause limits a cause, in bytes.
+// maxCause is the maximum length of a cause, in bytes.
 const maxCause = 4 << 10
 
-// cause returns the reason in a Java stack trace: the worker's own text, if the trace contains it,
-// and otherwise the innermost exception.
+// cause returns the reason for a failure from its Java stack trace. This is the worker's own error
+// text, if the trace contains it, and otherwise the innermost exception.
 func (f *failure) cause() string {
 	text := f.Stack
 	if prefixes := workerPrefix.FindAllStringIndex(text, -1); len(prefixes) > 0 {
@@ -34,12 +34,12 @@ func (f *failure) cause() string {
 	return shorten(text)
 }
 
-// cutOff matches errors of Beam's runner about a lost connection to a worker.
+// cutOff matches errors of Beam's runner that report a lost connection to a worker.
 var cutOff = regexp.MustCompile(
 	`StatusRuntimeException: (CANCELLED|UNAVAILABLE)|SDK [Hh]arness .*(closed|disconnected)`)
 
-// innermost returns the last part of an error of Beam's Go SDK, which begins with the outermost
-// error: the DoFn's error with all of its lines, or a panic without its stack.
+// innermost returns the last error in a text of Beam's Go SDK, which begins with the outermost
+// error. The last error is a DoFn's error, with all of its lines, or a panic without its stack.
 func innermost(text string) string {
 	if cause := strings.LastIndex(text, "caused by:\n"); cause >= 0 {
 		text = text[cause+len("caused by:\n"):]

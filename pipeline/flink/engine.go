@@ -19,26 +19,26 @@ type Options struct {
 	URL         secret.URL        // JobManager's REST interface
 	Parallelism int               // parallelism of the job, 1 or more; it needs as many slots
 	Command     string            // absolute path of the program that calls Worker on the TaskManagers' machines
-	Env         map[string]string // additions to the program's environment; no secrets, because Flink shows them
+	Env         map[string]string // added to the program's environment; no secrets, because Flink shows them
 	Logger      *slog.Logger      // nil: discarded
 	// Away is how long the JobManager may be unreachable while the job runs; default 60 s.
 	Away time.Duration
-	// Started, if not nil, is called after every submission, with the job's id and the address of
-	// its page, without a password.
+	// Started, if not nil, is called after every submission with the id of the job and the address
+	// of the job's page. The address contains no password.
 	Started func(job, page string)
 }
 
 const (
-	// pollEvery is the interval between polls of a job that is starting or ending. Once the job has
-	// run for startPhase, the interval is calmEvery.
+	// pollEvery is the interval between polls of a job that is starting or ending. After the job
+	// has run for startPhase, the interval is calmEvery.
 	pollEvery  = 250 * time.Millisecond
 	calmEvery  = 2 * time.Second
 	startPhase = 10 * time.Second
-	// cancelLimit limits the cancellation of a job.
+	// cancelLimit is how long the cancellation of a job may take.
 	cancelLimit = 30 * time.Second
 )
 
-// JobError reports a job that failed, or that was cancelled from elsewhere.
+// JobError reports a job that failed, or that somebody else cancelled.
 type JobError struct {
 	Job   string
 	State string // FAILED, CANCELED or SUSPENDED
@@ -52,12 +52,12 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("Flink job %s is %s: %s", e.Job, e.State, e.Cause)
 }
 
-// responseLimit limits how long Check waits for a response from the JobManager.
+// responseLimit is how long Check waits for a response from the JobManager.
 const responseLimit = 10 * time.Second
 
-// Check returns an error unless a JobManager responds and its cluster has enough slots, including
-// those of running jobs: a job that cannot start must not replace a running one. Errors:
-// ErrAddress, ErrUnreachable, ErrNotFlink, ErrSlots.
+// Check returns an error unless a JobManager responds and its cluster has enough slots. Slots of
+// running jobs count, because a new job replaces them; but a job that cannot start must not replace
+// a running job. Errors: ErrAddress, ErrUnreachable, ErrNotFlink, ErrSlots.
 func Check(ctx context.Context, o Options) error {
 	c, err := newClient(o.URL)
 	if err != nil {
@@ -67,13 +67,13 @@ func Check(ctx context.Context, o Options) error {
 	err = waitForSlots(ctx, o.Logger, func() error {
 		limited, cancel := context.WithTimeout(ctx, responseLimit)
 		defer cancel()
-		found, err := c.cluster(limited)
+		status, err := c.cluster(limited)
 		switch {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
 			return fmt.Errorf("%w within %v", ErrUnreachable, responseLimit)
-		case err == nil && found.Slots < o.Parallelism:
+		case err == nil && status.Slots < o.Parallelism:
 			return fmt.Errorf("%w: parallelism %d needs as many slots, but the cluster has %d: add a TaskManager, or "+
-				"lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
+				"lower the parallelism", ErrSlots, o.Parallelism, status.Slots)
 		}
 		return err
 	})
@@ -83,9 +83,9 @@ func Check(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Engine returns an engine for pipeline.Workers: it submits a pipeline and returns when its job has
-// ended. It resubmits a job that its JobManager has lost. Errors: those of Check, ErrClasses,
-// *JobError, the error of job.Failing, or the cause of ctx.
+// Engine returns an engine for pipeline.Workers. The engine submits a pipeline and returns when its
+// job has ended. If the JobManager has lost the job, the engine submits it again. Errors: those of
+// Check, ErrClasses, *JobError, the error of job.Failing, or the cause of ctx.
 func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.Job) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Away = cmp.Or(o.Away, time.Minute)
@@ -100,7 +100,7 @@ func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.
 		}
 		s := &submission{client: c, o: &o, jar: jar, name: job.Name, failing: job.Failing}
 		for {
-			err := s.once(ctx)
+			err := s.attempt(ctx)
 			if !errors.Is(err, ErrJobLost) {
 				return err
 			}
@@ -117,24 +117,24 @@ type submission struct {
 	name    string // job name
 	failing func(cause string) error
 
-	job      string
-	reported map[failure]bool
-	last     string    // the cause of the last failure
-	heard    time.Time // when the JobManager last responded
+	job          string
+	reported     map[failure]bool
+	lastCause    string    // the cause of the last failure
+	lastResponse time.Time // when the JobManager last responded
 }
 
-// once submits the pipeline and follows its job to the end.
-func (s *submission) once(ctx context.Context) error {
-	s.reported, s.last, s.heard = map[failure]bool{}, "", time.Now()
-	err := s.patiently(ctx, func() error { return s.replace(ctx) })
-	if err == nil && s.job == "" { // a restarted JobManager does not have slots yet, and the job would wait for them
-		err = waitForSlots(ctx, s.o.Logger, func() error { return s.free(ctx) })
+// attempt submits the pipeline and follows its job to the end.
+func (s *submission) attempt(ctx context.Context) error {
+	s.reported, s.lastCause, s.lastResponse = map[failure]bool{}, "", time.Now()
+	err := s.retryUnreachable(ctx, func() error { return s.endOlderJobs(ctx) })
+	if err == nil && s.job == "" { // after a JobManager's restart there are no slots yet, and the job would wait
+		err = waitForSlots(ctx, s.o.Logger, func() error { return s.checkFreeSlots(ctx) })
 	}
 	if err == nil {
 		retry := false
-		err = s.patiently(ctx, func() error {
+		err = s.retryUnreachable(ctx, func() error {
 			if retry { // the job may have started although the response was lost
-				if err := s.replace(ctx); err != nil {
+				if err := s.endOlderJobs(ctx); err != nil {
 					return err
 				}
 			}
@@ -158,15 +158,16 @@ func (s *submission) once(ctx context.Context) error {
 	return err
 }
 
-// patiently retries fn while the JobManager is unreachable, for at most Options.Away.
-func (s *submission) patiently(ctx context.Context, fn func() error) error {
+// retryUnreachable calls fn until its error is not ErrUnreachable, or until the JobManager has been
+// unreachable for Options.Away.
+func (s *submission) retryUnreachable(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
 		if !errors.Is(err, ErrUnreachable) {
-			s.heard = time.Now()
+			s.lastResponse = time.Now()
 			return err
 		}
-		if time.Since(s.heard) > s.o.Away {
+		if time.Since(s.lastResponse) > s.o.Away {
 			return err
 		}
 		if perr := pause(ctx, pollEvery); perr != nil {
@@ -184,15 +185,15 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// slotsLimit limits the wait for slots: after a restart of the JobManager, TaskManagers register
-// again only once they have missed a heartbeat, and the slots of an ended job are released with a
-// delay. After slotsWarning, the wait is logged.
+// slotsLimit is how long to wait for slots. After a restart of the JobManager, TaskManagers
+// register again only when they have missed a heartbeat. The slots of an ended job are released
+// with a delay. The wait is logged after slotsWarning.
 const (
 	slotsLimit   = 30 * time.Second
 	slotsWarning = 2 * time.Second
 )
 
-// waitForSlots calls probe until its error is not ErrSlots.
+// waitForSlots calls probe until its error is not ErrSlots, for at most slotsLimit.
 func waitForSlots(ctx context.Context, logger *slog.Logger, probe func() error) error {
 	logged := false
 	for began := time.Now(); ; {
@@ -210,27 +211,26 @@ func waitForSlots(ctx context.Context, logger *slog.Logger, probe func() error) 
 	}
 }
 
-func (s *submission) free(ctx context.Context) error {
-	found, err := s.cluster(ctx)
-	if err == nil && found.Free < s.o.Parallelism {
+func (s *submission) checkFreeSlots(ctx context.Context) error {
+	status, err := s.cluster(ctx)
+	if err == nil && status.Free < s.o.Parallelism {
 		err = fmt.Errorf("%w: parallelism %d needs as many slots, but only %d of %d are free: cancel another job, add "+
-			"a TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
+			"a TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, status.Free, status.Slots)
 	}
 	return err
 }
 
-// replace ends older jobs of the same name, whose runs this run supersedes and whose slots it may
-// need.
-func (s *submission) replace(ctx context.Context) error {
+// endOlderJobs ends older jobs with the same name, because their runs are superseded.
+func (s *submission) endOlderJobs(ctx context.Context) error {
 	jobs, err := s.jobs(ctx)
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		if j.Name != s.name || terminal(j.State) {
+		if j.Name != s.name || isTerminal(j.State) {
 			continue
 		}
-		s.o.Logger.Warn("this run takes over: cancelling an older job of the deployment", "job", j.ID)
+		s.o.Logger.Warn("cancelling an older job of the deployment, which this run supersedes", "job", j.ID)
 		if err := s.end(ctx, j.ID); err != nil {
 			return fmt.Errorf("cancelling the older job %s: %w", j.ID, err)
 		}
@@ -238,7 +238,7 @@ func (s *submission) replace(ctx context.Context) error {
 	return nil
 }
 
-func terminal(state string) bool {
+func isTerminal(state string) bool {
 	return state == "FINISHED" || state == "FAILED" || state == "CANCELED" || state == "SUSPENDED"
 }
 
@@ -255,11 +255,11 @@ func (s *submission) submit(ctx context.Context) error {
 	return err
 }
 
-// follow watches the job until it has ended.
+// follow watches the job until the job has ended.
 func (s *submission) follow(ctx context.Context) error {
 	for began := time.Now(); ; {
 		var state string
-		err := s.patiently(ctx, func() (err error) {
+		err := s.retryUnreachable(ctx, func() (err error) {
 			state, err = s.state(ctx, s.job)
 			return err
 		})
@@ -269,38 +269,38 @@ func (s *submission) follow(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watching job %s: %w", s.job, err)
 		}
-		ended := terminal(state)
+		ended := isTerminal(state)
 		if err := s.reportFailures(ctx); err != nil {
 			return err
 		}
-		every := calmEvery
+		interval := calmEvery
 		switch {
 		case state == "FINISHED":
 			return nil
 		case ended:
-			return &JobError{s.job, state, s.last}
+			return &JobError{s.job, state, s.lastCause}
 		case state != "RUNNING" || time.Since(began) < startPhase:
-			every = pollEvery
+			interval = pollEvery
 		}
-		if err := pause(ctx, every); err != nil {
+		if err := pause(ctx, interval); err != nil {
 			return err
 		}
 	}
 }
 
-// reportFailures passes new failures to the run. It returns the run's error if the job must end.
+// reportFailures passes new failures to the run. If the job must end, it returns the run's error.
 func (s *submission) reportFailures(ctx context.Context) error {
 	all, err := s.failures(ctx, s.job)
 	if err != nil {
-		return nil //nolint:nilerr // the next poll of the state finds the cause
+		return nil //nolint:nilerr // the next poll of the state reports the cause
 	}
 	for _, f := range all {
 		if s.reported[f] {
 			continue
 		}
 		s.reported[f] = true
-		s.last = f.cause()
-		if err := s.failing(s.last); err != nil {
+		s.lastCause = f.cause()
+		if err := s.failing(s.lastCause); err != nil {
 			return err
 		}
 	}
@@ -319,7 +319,7 @@ func (s *submission) end(ctx context.Context, job string) error {
 		}
 		state, serr := s.state(ctx, job)
 		switch {
-		case errors.Is(serr, ErrJobLost), terminal(state):
+		case errors.Is(serr, ErrJobLost), isTerminal(state):
 			return nil
 		}
 		if perr := pause(ctx, pollEvery); perr != nil {

@@ -33,7 +33,7 @@ func followed(t *testing.T, m *slowJobManager, then func(cancel context.CancelCa
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	s.o.Started = func(string, string) { go then(cancel) }
-	err := s.once(ctx)
+	err := s.attempt(ctx)
 	return causes, err
 }
 

@@ -114,7 +114,7 @@ func submissionTo(t *testing.T, m *slowJobManager) *submission {
 func TestNoJobIsLeftByASubmissionThatIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &slowJobManager{began: cancel}
-	if err := submissionTo(t, m).once(ctx); !errors.Is(err, context.Canceled) {
+	if err := submissionTo(t, m).attempt(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("once = %v, want the cause of its end", err)
 	}
 	time.Sleep(150 * time.Millisecond) // the JobManager handles the request whether or not a client waits
@@ -134,7 +134,7 @@ func TestAJobThatBeganUnheardIsEnded(t *testing.T) {
 		}
 		cancel()
 	}
-	if err := s.once(ctx); !errors.Is(err, context.Canceled) {
+	if err := s.attempt(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("once = %v, want the cause of its end", err)
 	}
 	if n := m.running(); n != 0 {

@@ -35,7 +35,7 @@ var (
 		"deploy/flink/cluster, or copy the jars that its command export writes into lib/")
 )
 
-// refusal is a response of Flink that contains an error.
+// refusal is a response of Flink that reports an error.
 type refusal struct {
 	status int
 	texts  []string
@@ -51,7 +51,7 @@ type client struct {
 	http http.Client
 }
 
-// maxResponse limits a response, in bytes; exception texts are the longest.
+// maxResponse is the maximum size of a response, in bytes. The longest contain exceptions.
 const maxResponse = 8 << 20
 
 func newClient(address secret.URL) (*client, error) {
@@ -71,19 +71,19 @@ func redacted(err error) error {
 	return err
 }
 
-// notHTTP lists fragments of net/http errors that show that the peer does not speak HTTP. The last
-// fragment is for a peer that sends first.
+// notHTTP lists fragments of net/http errors which show that the peer does not speak HTTP. The last
+// fragment appears if the peer sends data before the request.
 var notHTTP = []string{"malformed HTTP", "HTTP response to HTTPS", "readLoopPeekFailLocked: %!w(<nil>)"}
 
 // call sends a request and decodes the response into out, unless out is nil. Errors:
 // ErrUnreachable, ErrNotFlink, *refusal, or the error of ctx.
-func (c *client) call(ctx context.Context, method, path, kind string, body io.Reader, out any) error {
+func (c *client) call(ctx context.Context, method, path, contentType string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.url.Reveal()+path, body)
 	if err != nil {
 		return fmt.Errorf("calling %s%s: %w", c.url, path, redacted(err))
 	}
-	if kind != "" {
-		req.Header.Set("Content-Type", kind)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
 	}
 	response, err := c.http.Do(req)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *client) call(ctx context.Context, method, path, kind string, body io.Re
 		}
 		return fmt.Errorf("%w: %w", ErrUnreachable, redacted(err))
 	}
-	defer response.Body.Close() //nolint:errcheck // it was read
+	defer response.Body.Close() //nolint:errcheck // the body has been read
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -103,7 +103,7 @@ func (c *client) call(ctx context.Context, method, path, kind string, body io.Re
 	if status := response.StatusCode; status/100 != 2 {
 		var refused struct{ Errors []string }
 		if json.Unmarshal(data, &refused) != nil || len(refused.Errors) == 0 {
-			if status >= 500 { // a proxy, or a JobManager that is starting
+			if status >= 500 { // from a proxy, or from a JobManager that is starting
 				return fmt.Errorf("%w: status %d", ErrUnreachable, status)
 			}
 			return fmt.Errorf("%s%s answered with status %d: %w", c.url, path, status, ErrNotFlink)
@@ -182,7 +182,7 @@ func (c *client) remove(ctx context.Context, jar string) error {
 	return c.call(ctx, http.MethodDelete, "/jars/"+url.PathEscape(jar), "", nil, nil)
 }
 
-// job is a line of the list of jobs.
+// job is an entry in the list of jobs.
 type job struct {
 	ID    string `json:"jid"`
 	Name  string
@@ -208,7 +208,7 @@ func (c *client) state(ctx context.Context, job string) (string, error) {
 	return response.State, err
 }
 
-// failure is one failure of a job.
+// failure describes one failure of a job.
 type failure struct {
 	Name  string `json:"exceptionName"`
 	Stack string `json:"stacktrace"`

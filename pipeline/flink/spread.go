@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// Spread returns a function for pipeline.Workers.Spread that generates keys which Flink distributes
-// evenly over its tasks. With consecutive numbers, one task in three would be idle and another
-// would have twice its share. If a version of Beam or Flink places keys differently, these keys are
-// as good as any others.
+// Spread returns a function for pipeline.Workers.Spread. The function generates keys that Flink
+// distributes evenly over its tasks. With consecutive numbers instead, one task in three would be
+// idle and another would have twice its share. If another version of Beam or Flink distributes keys
+// differently, these keys are no worse than consecutive numbers.
 func Spread(parallelism int) func(n int) []int {
 	return func(n int) []int {
-		keys, next := make([]int, n), make([]int, parallelism) // the next candidate for each task
+		keys, next := make([]int, n), make([]int, parallelism) // next[t] is the next candidate key for task t
 		for i := range keys {
 			task := i % parallelism
 			for taskOf(next[task], parallelism) != task {
@@ -24,9 +24,9 @@ func Spread(parallelism int) func(n int) []int {
 	}
 }
 
-// taskOf returns the task of a key that is a Go int: Flink hashes Beam's varint with its length
-// (FlinkKey), hashes that hash again (MathUtils.murmurHash), reduces it modulo the greatest
-// parallelism (KeyGroupRangeAssignment), and divides the range evenly among the tasks.
+// taskOf returns the task to which Flink assigns a key that is a Go int. Flink hashes Beam's varint
+// with its length (FlinkKey), hashes that hash again (MathUtils.murmurHash), reduces the result
+// modulo the maximum parallelism (KeyGroupRangeAssignment), and divides the range among the tasks.
 func taskOf(key, parallelism int) int {
 	encoded := binary.AppendVarint(nil, int64(key))
 	maxParallelism := max(128, 1<<bits.Len(uint(parallelism+parallelism/2-1)))
@@ -51,7 +51,7 @@ func finish(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// mix is Flink's MathUtils.murmurHash of one word.
+// mix computes Flink's MathUtils.murmurHash of one word.
 func mix(h uint32) int {
 	h = bits.RotateLeft32(bits.RotateLeft32(h*0xcc9e2d51, 15)*0x1b873593, 13)*5 + 0xe6546b64
 	h ^= 4

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// settings configure the Flink job: exchanges between tasks do not buffer, and a failed task
-// restarts after half a second, at most 30 times in two minutes.
+// settings configure the Flink job. Exchanges between tasks do not buffer. A failed task restarts
+// after half a second, at most 30 times in two minutes.
 var settings = map[string]string{
 	"execution.buffer-timeout.interval":                       "0 ms",
 	"restart-strategy.type":                                   "failure-rate",
@@ -25,9 +25,9 @@ var settings = map[string]string{
 	"state.backend.type":                                      "hashmap",
 }
 
-// jobOptions returns Beam's options. A bundle contains only one element, which is passed on at
-// once; that suffices because a turn is one element for each strand. Ending bundles by time instead
-// would run a timer in every task, even an idle one.
+// jobOptions returns Beam's options for the job. A bundle contains only one element, which is
+// passed on at once. This suffices, because a turn has one element for each strand. If bundles
+// ended by time instead, even an idle task would run a timer.
 func jobOptions(name string, parallelism int) map[string]any {
 	return map[string]any{
 		"beam:option:go_options:v1":                     runtime.RawOptions{},
@@ -45,7 +45,7 @@ func jobOptions(name string, parallelism int) map[string]any {
 
 var beamOnce sync.Once
 
-// jarOf returns the jar to upload, with the pipeline and the options of the job.
+// jarOf returns the jar to upload, which contains the pipeline and the options of the job.
 func jarOf(ctx context.Context, p *beam.Pipeline, o *Options, name string) ([]byte, error) {
 	beamOnce.Do(beam.Init)
 	edges, _, err := p.Build()
@@ -67,7 +67,7 @@ func jarOf(ctx context.Context, p *beam.Pipeline, o *Options, name string) ([]by
 		return nil, err
 	}
 	for _, e := range translated.GetComponents().GetEnvironments() {
-		e.Dependencies = nil // the program is on the workers' machines
+		e.Dependencies = nil // the program is already on the workers' machines
 	}
 	data, err := proto.Marshal(translated)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// IsWorker reports whether Flink called the program as a worker.
+// IsWorker reports whether Flink started this program as a worker.
 func IsWorker(args []string) bool {
 	id, provision := workerArgs(args)
 	return id != "" && provision != ""
@@ -33,8 +33,8 @@ func workerArgs(args []string) (id, provision string) {
 	return id, provision
 }
 
-// Worker serves the stages that Flink assigns to this process, until the TaskManager that started
-// the process ends it. args are the program's arguments. Call pipeline.OpenRuns first.
+// Worker serves the stages that Flink assigns to this process until the TaskManager that started
+// the process ends it. args are the program's arguments. Call pipeline.OpenRuns before Worker.
 func Worker(ctx context.Context, args []string) error {
 	id, provision := workerArgs(args)
 	if id == "" || provision == "" {
@@ -45,7 +45,7 @@ func Worker(ctx context.Context, args []string) error {
 	ctx = grpcx.WriteWorkerID(ctx, id)
 	info, err := tools.ProvisionInfo(ctx, provision)
 	if err != nil {
-		return fmt.Errorf("starting a worker: asking the TaskManager at %s: %w", provision, err)
+		return fmt.Errorf("starting a worker: calling the TaskManager at %s: %w", provision, err)
 	}
 	err = harness.MainWithOptions(ctx, info.GetLoggingEndpoint().GetUrl(), info.GetControlEndpoint().GetUrl(),
 		harness.Options{

@@ -8,8 +8,8 @@ package pipelinetest
 
 import "github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 
-// Start starts a broker on a free port of 127.0.0.1. It returns the address, for
-// Config.Kafka.Brokers, and a function that stops the broker, which may be called twice.
+// Start starts a broker on a free port of 127.0.0.1. It returns the broker's address, for
+// Config.Kafka.Brokers, and a function that stops the broker. The function may be called twice.
 func Start() (address string, stop func(), err error) {
 	broker, err := embedded.Start(embedded.Options{})
 	if err != nil {

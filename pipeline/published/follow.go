@@ -20,52 +20,53 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Turn holds the values of one turn, or of several: see Options.Together.
+// Turn holds the values of one turn or, with Options.Together, of several turns.
 type Turn struct {
-	Turn uint64 // number of the turn, or of the last one
-	// Releases contains each value once, ordered by the end of its window, metric, the start of its
-	// window, and key.
+	Turn uint64 // number of the turn; of several, the last
+	// Releases contains every value once. The values are sorted by the end of the window, the
+	// metric, the start of the window, and the key.
 	Releases []schemas.Release
-	End      time.Time // end of the turn
-	// Published is the append time of the end, or of the end of a later turn that was read with it.
+	End      time.Time // end of the last turn
+	// Published is the append time of the turn's end on the turns topic. If the ends of later turns
+	// were read with it, it is the append time of the last of them.
 	Published time.Time
-	// Generation is the number of the turn's configuration. Since is the end of the first of these
-	// turns with that configuration.
+	// Generation is the number of the configuration under which the last turn ran. Since is the end
+	// of the first turn in this Turn that ran under that configuration.
 	Generation uint32
 	Since      time.Time
 }
 
-// Position is the starting point of Follow, after a settled turn. The zero Position is the
-// beginning of both topics.
+// Position is a starting point for Follow, after a settled turn. The zero Position is the beginning
+// of the counts and turns topics.
 type Position struct {
 	Turn   uint64  // the settled turn
-	Counts []int64 // its end on counts, by partition
-	Ends   int64   // an offset of the turns topic: the ends of later turns are at or after it
+	Counts []int64 // offset on counts after the turn's values, by partition
+	Ends   int64   // offset on the turns topic, at or before the ends of all later turns
 }
 
-// Options configure Follow. With the zero value, Follow reads the last settled turn from control
-// and begins after it.
+// Options configure Follow. With the zero value, Follow starts after the last settled turn.
 type Options struct {
-	From *Position // starting point, such as the argument of RunOptions.OnStart; Follow then does not read control
-	// Together, if above 0, joins settled turns into one, up to this many offsets of counts. This
-	// makes reading a long history many times faster.
+	From *Position // starting point, such as the argument of RunOptions.OnStart; if set, Follow does not read control
+	// Together, if above 0, joins settled turns into one Turn, as long as the Turn spans at most
+	// this many offsets of counts. A long history is then read many times faster.
 	Together int
-	// OnResponse, if given, is called after every response about the turns topic, which is every
-	// few hundred milliseconds while brokers respond. current reports whether every turn settled by
-	// then has been passed to fn.
+	// OnResponse, if set, is called after every response about the turns topic. This is every few
+	// hundred milliseconds while brokers respond. current reports whether all turns that were
+	// settled at that time have been passed to fn.
 	OnResponse func(current bool)
-	// Logger, if given, receives warnings about brokers that do not respond, and a warning if the
+	// Logger, if set, receives warnings about brokers that do not respond, and a warning if the
 	// newest values are not on the configured topic.
 	Logger *slog.Logger
 }
 
 // Follow calls fn with the values of each turn on counts, in order, as soon as the turn is settled.
-// It returns nil when ctx ends, or the first error of fn. It skips records that are gone from the
-// topics; the values of a turn whose end is missing are returned with the next turn.
+// It returns nil when ctx ends, or the first error of fn. It skips foreign records, and continues
+// after records that have been deleted. If the end of a turn is missing, the turn's values are
+// passed to fn with the next turn.
 //
-// fn may be slow: later turns stay on the topics, and OnResponse is not called meanwhile. Follow
-// skips foreign records. While the cluster does not respond, or a partition has no leader, Follow
-// waits until ctx ends, because only the run that writes counts has to limit such a wait.
+// fn may be slow: later turns stay on the topics, and OnResponse is not called while fn runs. If
+// the cluster does not respond, or a partition has no leader, Follow waits until ctx ends. Only a
+// run, which writes counts, must limit such a wait.
 func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
 	err := follow(ctx, d, o, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
@@ -77,8 +78,8 @@ func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	return err
 }
 
-// keptBytes is the approximate memory for fetched records of counts, over all partitions.
-const keptBytes = 8 << 20
+// fetchBytes is the approximate memory for fetched records of counts, summed over all partitions.
+const fetchBytes = 8 << 20
 
 // pollWait is how long a fetch waits for the first record.
 const pollWait = 250 * time.Millisecond
@@ -89,7 +90,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	if err != nil {
 		return err
 	}
-	cfg.RetryFor = watch.ForEver // a reader of counts waits for brokers as long as its caller wants
+	cfg.RetryFor = watch.ForEver // the caller decides how long to wait for brokers
 	client, err := watch.AwaitBroker(ctx, cfg, watch.ForEver, log)
 	if err != nil {
 		return err
@@ -108,56 +109,56 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		from = (*Position)(&now)
 	}
 	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn,
-		onResponse: o.OnResponse, together: int64(o.Together), log: log,
-		done: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
+		onResponse: o.OnResponse, maxTogether: int64(o.Together), log: log,
+		lastTurn: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
 	copy(f.next, from.Counts)
 	for shard := range int32(d.Config.ReleaseShards) {
 		r := client.NewRangeReader(d.Config.Outputs.Counts, shard)
-		r.MaxBytes = int32(min(max(keptBytes/d.Config.ReleaseShards, 64<<10), 1<<20))
+		r.MaxBytes = int32(min(max(fetchBytes/d.Config.ReleaseShards, 64<<10), 1<<20))
 		f.partitions = append(f.partitions, r)
 	}
 	return f.follow(ctx)
 }
 
-// watchBrokers logs which brokers cannot be reached, until the returned function is called.
+// watchBrokers logs which brokers cannot be reached. It returns a function that ends this.
 func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { watch.Brokers(ctx, client, log) })
+	var watcher sync.WaitGroup
+	watcher.Go(func() { watch.Brokers(ctx, client, log) })
 	return func() {
 		cancel()
-		watching.Wait()
+		watcher.Wait()
 	}
 }
 
-// answered calls onResponse after a response about the turns topic. It warns once if the newest end
-// of a turn names another counts topic.
-func (f *follower) answered(current bool) {
-	if current && f.elsewhere != "" && !f.warned {
+// responded calls onResponse after a response about the turns topic. If the newest end of a turn
+// names another counts topic, it logs a warning, once.
+func (f *follower) responded(current bool) {
+	if current && f.otherCounts != "" && !f.warned {
 		f.warned = true
-		f.log.Warn(fmt.Sprintf("topic %s says that the newest values are on topic %s, but outputs.counts is %s, "+
-			"where values appear once a run writes to it: if that is the wrong topic, correct outputs.counts", f.turns,
-			f.elsewhere, f.counts))
+		f.log.Warn(fmt.Sprintf("according to topic %s, the newest values are on topic %s, but outputs.counts is %s, "+
+			"which gets values only when a run writes to it: if it is the wrong topic, correct outputs.counts", f.turns,
+			f.otherCounts, f.counts))
 	}
 	if f.onResponse != nil {
 		f.onResponse(current)
 	}
 }
 
-// follower reads a turn from counts once its end is on the turns topic.
+// follower reads the values of a turn from counts after the turn's end from the turns topic.
 type follower struct {
 	client        *kafkalog.Client
 	counts, turns string // topics
 	fn            func(Turn) error
 	onResponse    func(current bool)
-	together      int64
+	maxTogether   int64
 	log           *slog.Logger
-	elsewhere     string  // the counts topic that the newest end names, if it is another one
-	warned        bool    // whether elsewhere was logged
+	otherCounts   string  // counts topic named by the newest end, if it is not f.counts
+	warned        bool    // whether a warning about otherCounts was logged
 	appended      int64   // append time of the newest end, Unix milliseconds
-	done          uint64  // the last turn passed to fn
-	ends          int64   // offset of the next end of a turn
-	next          []int64 // offset of the next value, by partition of counts
+	lastTurn      uint64  // last turn passed to fn
+	ends          int64   // offset of the next record on the turns topic
+	next          []int64 // by partition of counts: offset of the next record
 	partitions    []*kafkalog.RangeReader
 }
 
@@ -174,13 +175,13 @@ func (f *follower) follow(ctx context.Context) error {
 				return err
 			}
 			if fetched[i].Err == nil {
-				f.answered(f.ends >= fetched[i].LastStable)
+				f.responded(f.ends >= fetched[i].LastStable)
 			}
 		}
 	}
 }
 
-// readEnds passes on the turns whose ends were fetched.
+// readEnds delivers the turns whose ends were fetched.
 func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.turns, 0)
@@ -199,20 +200,20 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		}
 		end, err := schemas.DecodeTurnEnd(r.Value)
 		switch {
-		case err != nil: // foreign
+		case err != nil: // a foreign record
 		case end.Counts != f.counts:
-			f.elsewhere = end.Counts
+			f.otherCounts = end.Counts
 		default:
-			f.elsewhere, f.appended = "", r.Timestamp
+			f.otherCounts, f.appended = "", r.Timestamp
 			ends = append(ends, end)
 		}
 	}
 	for {
-		ends = slices.DeleteFunc(ends, func(end schemas.TurnEnd) bool { return end.Turn <= f.done })
+		ends = slices.DeleteFunc(ends, func(end schemas.TurnEnd) bool { return end.Turn <= f.lastTurn })
 		if len(ends) == 0 {
 			break
 		}
-		if err := ctx.Err(); err != nil { // passing on buffered values does not check it
+		if err := ctx.Err(); err != nil { // the delivery of buffered values does not check ctx
 			return err
 		}
 		last := f.lastTogether(ends)
@@ -225,22 +226,20 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		}
 	}
 	for _, p := range f.partitions {
-		// Records after the last end are not settled: an unclean election or a restored copy can
-		// replace them.
+		// Records after the last end are not settled: a restore of the topic can replace them.
 		p.Forget()
 	}
 	f.ends = max(f.ends, g.Next)
 	return nil
 }
 
-// lastTogether returns the index of the last end whose values are passed on together with the
-// values of the first end.
+// lastTogether returns the index of the last end that is delivered together with the first end.
 func (f *follower) lastTogether(ends []schemas.TurnEnd) (last int) {
 	for k, end := range ends {
 		if end.Turn <= ends[last].Turn {
 			continue
 		}
-		if f.together == 0 || f.unreadBefore(end) > f.together {
+		if f.maxTogether == 0 || f.unreadBefore(end) > f.maxTogether {
 			break
 		}
 		last = k
@@ -256,26 +255,27 @@ func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 	return n
 }
 
-// errBeyond marks an end of a turn as foreign: it names offsets that counts does not have yet,
-// although a run writes values before their end.
-var errBeyond = errors.New("ignoring the end of a turn that is beyond the records of counts")
+// errPastCounts marks the end of a turn as foreign: it names offsets that do not exist on counts
+// yet, although a run writes values before their end.
+var errPastCounts = errors.New("ignoring the end of a turn that is beyond the records of counts")
 
-// beyondPatience is how long a log may be shorter than the end of a turn requires: a new leader
-// needs a moment to learn the length of its log.
-const beyondPatience = 5 * time.Second
+// shortLogLimit is how long the log of counts may be shorter than the end of a turn requires. A new
+// leader needs some time to learn the length of its log.
+const shortLogLimit = 5 * time.Second
 
-// withinCounts returns a context that ends with errBeyond if counts turns out to be shorter than an
-// end of a turn requires: reading up to that end would take for ever.
+// withinCounts returns a context for reading counts up to an end of a turn. If counts is still
+// shorter than that end requires after shortLogLimit, the context ends with errPastCounts, because
+// the read would never finish.
 func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	check := time.AfterFunc(beyondPatience, func() {
+	check := time.AfterFunc(shortLogLimit, func() {
 		for shard := range min(len(f.next), len(end.CountsEnd)) {
 			bounds, err := f.client.Offsets(ctx, f.counts, int32(shard))
 			if err != nil {
-				return // ctx has ended: any other error is retried for ever
+				return // ctx has ended: all other errors are retried
 			}
 			if end.CountsEnd[shard] > bounds.High {
-				cancel(errBeyond)
+				cancel(errPastCounts)
 			}
 		}
 	})
@@ -285,19 +285,18 @@ func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (cont
 	}
 }
 
-// deliver passes on the values of all turns up to the last of the ends. It returns false if that
-// end is foreign.
+// deliver passes the values of all turns up to the last end to fn; false if that end is foreign.
 func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (delivered bool, err error) {
 	end := ends[len(ends)-1]
 	since := ends[slices.IndexFunc(ends, func(e schemas.TurnEnd) bool { return e.Generation == end.Generation })].End
-	within, stop := f.withinCounts(ctx, &end)
+	bounded, stop := f.withinCounts(ctx, &end)
 	defer stop()
-	values := map[string]schemas.Release{} // by record key, because a value may be on counts twice
+	values := map[string]schemas.Release{} // by record key: counts may contain a value twice
 	before := slices.Clone(f.next)
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
-		err := f.read(within, shard, end.CountsEnd[shard], values)
-		if errors.Is(err, errBeyond) {
-			f.next = before // the values read so far are read again for another end
+		err := f.read(bounded, shard, end.CountsEnd[shard], values)
+		if errors.Is(err, errPastCounts) {
+			f.next = before // the next end needs the values read so far
 			return false, nil
 		}
 		if err != nil {
@@ -310,16 +309,16 @@ func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (deliver
 		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
 			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
 	})
-	f.done = end.Turn
+	f.lastTurn = end.Turn
 	return true, f.fn(out)
 }
 
-// read adds a partition's values below an offset to the values of a turn.
-func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
-	for f.next[shard] < to {
-		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], to, countslog.IgnoreForeign,
+// read adds the values of a partition of counts below the offset to to the values of a turn.
+func (f *follower) read(ctx context.Context, shard int, limit int64, values map[string]schemas.Release) error {
+	for f.next[shard] < limit {
+		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], limit, countslog.IgnoreForeign,
 			func(r schemas.Release, key, _ []byte) error {
-				if r.Turn > f.done {
+				if r.Turn > f.lastTurn {
 					values[string(key)] = r
 				}
 				return nil
@@ -334,7 +333,7 @@ func (f *follower) read(ctx context.Context, shard int, to int64, values map[str
 		if err != nil {
 			return err
 		}
-		f.next[shard] = to
+		f.next[shard] = limit
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
 		{"no further statistics", with("--also", ""), 2, "--also is empty"},
 		{"edges that fall", with("--kind", "histogram", "--value-field", "user", "--edges", "10,5,0"), 2,
-			"--edges: edges must rise"},
+			"--edges: edges must be in ascending order"},
 		{"one edge", with("--kind", "histogram", "--value-field", "user", "--edges", "5"), 2, "3 to 51 edges are"},
 		{"private sums", with("--kind", "sum", "--value-field", "user"), 2, "needs --public-keys"},
 		{"edges that no number has", with("--kind", "histogram", "--value-field", "user", "--edges", "0,1e300"), 2,

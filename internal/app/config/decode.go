@@ -268,15 +268,15 @@ func (doc *document) entry(path string, fields []settings.Field, entry *ast.Mapp
 func (doc *document) absent(path string, f *settings.Field, parent position) {
 	switch {
 	case doc.override(path, f, parent):
-	case f.Kind == settings.Object && !f.Optional && (!f.Needed || hasNeeded(f.Fields)):
-		doc.object(path, f.Fields, nil, parent) // reports the needed fields as missing
-	case f.Needed:
+	case f.Kind == settings.Object && !f.Optional && (!f.Required || hasNeeded(f.Fields)):
+		doc.object(path, f.Fields, nil, parent) // reports the required fields as missing
+	case f.Required:
 		doc.fail(parent, path, "%s", f.Missing())
 	}
 }
 
 func hasNeeded(fields []settings.Field) bool {
-	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
+	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Required })
 }
 
 // begin prepares the field for an object that is present. If the field is not a pointer, begin sets
@@ -297,7 +297,7 @@ func (doc *document) begin(f *settings.Field) {
 // field returns the field of the configuration that f describes, or a new string if f has no such
 // field.
 func (doc *document) field(f *settings.Field) reflect.Value {
-	if f.Path == "" || f.Apart {
+	if f.Path == "" || f.Converted {
 		return reflect.New(reflect.TypeFor[string]()).Elem()
 	}
 	v, _ := settings.Value(reflect.ValueOf(&doc.config).Elem(), f.Path, doc.metric)

@@ -70,7 +70,7 @@ func TestReferenceExplainsEveryFieldWell(t *testing.T) {
 			t.Errorf("%s is not a name", name)
 		case (f.Kind == settings.Object || f.Kind == settings.Objects) == (len(f.Fields) == 0):
 			t.Errorf("%s: objects have fields, others none", name)
-		case f.Needed && (f.Default != "" || f.Absent != ""):
+		case f.Required && (f.Default != "" || f.Absent != ""):
 			t.Errorf("%s is needed and has a default", name)
 		case f.In != nil && f.Example == "" && f.Default == "":
 			t.Errorf("%s: its errors name no value that works", name)
@@ -194,7 +194,7 @@ func typeText(f *settings.Field) string {
 
 func otherwise(f *settings.Field) string {
 	switch {
-	case f.Needed:
+	case f.Required:
 		return "needed"
 	case f.Default != "":
 		return "`" + f.Default + "`"

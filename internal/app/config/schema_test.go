@@ -30,7 +30,7 @@ func objectSchema(fields []settings.Field) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range fields {
 		properties[fields[i].Name] = fieldSchema(&fields[i])
-		if fields[i].Needed {
+		if fields[i].Required {
 			required = append(required, fields[i].Name)
 		}
 	}
@@ -72,8 +72,8 @@ func fieldSchema(f *settings.Field) map[string]any {
 			"pattern": `^((\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?|0|.*\$\{.*)$`}
 	default:
 		out = map[string]any{"type": "string"}
-		if len(f.OneOf) > 0 {
-			out = map[string]any{"anyOf": []any{map[string]any{"enum": slices.Concat(f.OneOf, f.BegunWith)}, variable}}
+		if values := slices.Concat(f.OneOf, f.LegacyValues); len(f.OneOf) > 0 {
+			out = map[string]any{"anyOf": []any{map[string]any{"enum": values}, variable}}
 		}
 	}
 	out["description"] = f.Meaning
@@ -91,10 +91,10 @@ func limit(to map[string]any, in *settings.Range) {
 		return
 	}
 	low, high := "minimum", "maximum"
-	if in.Open {
+	if in.LowExcluded {
 		low = "exclusiveMinimum"
 	}
-	if in.Below {
+	if in.HighExcluded {
 		high = "exclusiveMaximum"
 	}
 	if !math.IsInf(in.Low, -1) {

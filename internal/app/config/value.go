@@ -140,13 +140,13 @@ func (doc *document) set(path string, f *settings.Field, text string, where posi
 		}
 		doc.files = append(doc.files, text)
 	}
-	if f.Kind == settings.List && (f.Path == "" || f.Apart) {
+	if f.Kind == settings.List && (f.Path == "" || f.Converted) {
 		path, _, _ = strings.Cut(path, "[")
 	} else if reason := f.Set(doc.field(f), text); reason != "" {
 		doc.fail(where, path, "%s", reason)
 		return
 	}
-	if f.Path == "" || f.Apart {
+	if f.Path == "" || f.Converted {
 		doc.apart[path] = append(doc.apart[path], text)
 	}
 }

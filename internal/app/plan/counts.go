@@ -46,7 +46,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 			continue // the base metric shows the number of events that a statistic needs
 		}
 		p.Metrics[i].Expected = countsOf(&d.Metrics[i])
-		if p.Metrics[i].Users, err = deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {
+		if p.Metrics[i].Users, err = deployment.SimulateUsers(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func TestUsersOfASumHaveTheGreatestValues(t *testing.T) {
 			cfg.Metrics[0].Target = noisereduction.Target{Absolute: 2000, Confidence: .95}
 			cfg.Events.Format.Value = "value"
 		})
-		who, err := deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[0].Spec.Name)
+		who, err := deployment.SimulateUsers(d.Budget, d.Specs(), d.Metrics[0].Spec.Name)
 		if err != nil || who[0].Share < 0.99 || who[2].Share > 0.5 || who[2].Share == 0 {
 			t.Errorf("values from %d to %d: %+v, %v", bounds[0], bounds[1], who, err)
 		}

@@ -18,48 +18,47 @@ type Kind string
 
 // All kinds of fields.
 const (
-	Text     Kind = "text"
+	Text     Kind = "string"
 	File     Kind = "path" // relative to the configuration file
 	Integer  Kind = "integer"
 	Number   Kind = "number"
 	Duration Kind = "duration"
 	Boolean  Kind = "true or false"
-	List     Kind = "list of texts"
+	List     Kind = "list of strings"
 	Numbers  Kind = "list of numbers"
 	Object   Kind = "object"
 	Objects  Kind = "list of objects"
 )
 
-// Field is one line of the table.
+// Field is one row of the settings table.
 type Field struct {
-	Name      string // in a file
-	Path      string // in deployment.Config, without indices; "" if only a file has the field
-	Kind      Kind
-	Unit      string
-	Meaning   string
-	Default   string   // value of an absent field, as in a file
-	Absent    string   // meaning of an absent field, if Default cannot express it
-	Example   string   // a valid value, unless Default shows one
-	Called    []string // wrong names that people write instead
-	Needed    bool     // must be present
-	Change    Change
-	OneOf     []string
-	BegunWith []string // values that are valid only in a deployment that has begun with them
-	In        *Range
-	Fields    []Field // fields of an object, or of every object of a list
-	Optional  bool    // whether the fields of an absent object stay without defaults
-	Switch    bool    // accepts true, an object with all defaults, and false, no object
-	Single    bool    // accepts a text as a list with one entry
-	Apart     bool    // package config converts the value in a file before it sets Path
+	Name         string // in a file
+	Path         string // in deployment.Config, without indices; "" if only a file has the field
+	Kind         Kind
+	Unit         string
+	Meaning      string
+	Default      string   // value of an absent field, as in a file
+	Absent       string   // meaning of an absent field, if Default cannot express it
+	Example      string   // a valid value, unless Default shows one
+	Called       []string // wrong names that people write instead
+	Required     bool     // must be present
+	Change       Change
+	OneOf        []string
+	LegacyValues []string // values that are valid only in a deployment that began with them
+	In           *Range
+	Fields       []Field // fields of an object, or of every object of a list
+	Optional     bool    // whether the fields of an absent object get no defaults
+	Switch       bool    // also accepts true (an object with all defaults) and false (no object)
+	Single       bool    // also accepts a string, as a list with one entry
+	Converted    bool    // package config converts the value in a file before it sets Path
 }
 
-// Change describes how to change the field in a deployment that has begun; "": start the next run
-// with the new value.
+// Change describes how to change the field of a deployment that has begun; "": by a new run.
 type Change string
 
 const (
 	byChange  Change = "`change`"
-	downwards Change = "`change`, down"
+	downwards Change = "`change`, but only to a lower value"
 	newName   Change = "new name"
 	byPeriod  Change = "[at the end of a period](runbook.md#another-user-hash-key)"
 	never     Change = "never"
@@ -68,25 +67,26 @@ const (
 
 // Range is an interval of numbers, or of durations in nanoseconds.
 type Range struct {
-	Low, High   float64
-	Open, Below bool // Low, or High, is excluded
+	Low, High                 float64
+	LowExcluded, HighExcluded bool // whether Low or High itself is outside the range
 }
 
 func within(low, high float64) *Range { return &Range{Low: low, High: high} }
 func atLeast(low float64) *Range      { return &Range{Low: low, High: math.Inf(1)} }
-func above(low float64) *Range        { return &Range{Low: low, High: math.Inf(1), Open: true} }
-func upTo(high float64) *Range        { return &Range{High: high, Open: true} }
-func below(low, high float64) *Range  { return &Range{Low: low, High: high, Below: true} }
+func above(low float64) *Range        { return &Range{Low: low, High: math.Inf(1), LowExcluded: true} }
+func upTo(high float64) *Range        { return &Range{High: high, LowExcluded: true} }
+func below(low, high float64) *Range  { return &Range{Low: low, High: high, HighExcluded: true} }
 func between(low, high float64) *Range {
-	return &Range{Low: low, High: high, Open: true, Below: true}
+	return &Range{Low: low, High: high, LowExcluded: true, HighExcluded: true}
 }
 
 // Contains reports whether a finite number is in the interval.
 func (r *Range) Contains(v float64) bool {
-	return (v > r.Low || v == r.Low && !r.Open) && (v < r.High || v == r.High && !r.Below) && !math.IsInf(v, 0)
+	return (v > r.Low || v == r.Low && !r.LowExcluded) && (v < r.High || v == r.High && !r.HighExcluded) &&
+		!math.IsInf(v, 0)
 }
 
-// Text describes the range for values of a kind.
+// Text describes the range in words, for values of kind k.
 func (r *Range) Text(k Kind) string {
 	show := func(v float64) string {
 		if k == Duration {
@@ -98,15 +98,15 @@ func (r *Range) Text(k Kind) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	switch {
-	case math.IsInf(r.High, 1) && r.Open:
+	case math.IsInf(r.High, 1) && r.LowExcluded:
 		return "above " + show(r.Low)
 	case math.IsInf(r.High, 1):
 		return "at least " + show(r.Low)
-	case r.Below && !r.Open:
+	case r.HighExcluded && !r.LowExcluded:
 		return fmt.Sprintf("at least %s and below %s", show(r.Low), show(r.High))
-	case r.Open && r.Below:
+	case r.LowExcluded && r.HighExcluded:
 		return fmt.Sprintf("above %s and below %s", show(r.Low), show(r.High))
-	case r.Open:
+	case r.LowExcluded:
 		return fmt.Sprintf("above %s and at most %s", show(r.Low), show(r.High))
 	}
 	return fmt.Sprintf("from %s to %s", show(r.Low), show(r.High))
@@ -133,7 +133,7 @@ func (f *Field) Check(v reflect.Value) string {
 			}
 		}
 	case v.Kind() == reflect.String && len(f.OneOf) > 0:
-		if slices.Contains(f.OneOf, v.String()) || slices.Contains(f.BegunWith, v.String()) {
+		if slices.Contains(f.OneOf, v.String()) || slices.Contains(f.LegacyValues, v.String()) {
 			return ""
 		}
 		hint := ""
@@ -149,11 +149,11 @@ func (f *Field) inRange(v float64, text any) string {
 	if f.In == nil || f.In.Contains(v) {
 		return ""
 	}
-	return fmt.Sprintf("%v is out of range: it must be %s%s", text, f.In.Text(f.Kind), f.Working())
+	return fmt.Sprintf("%v is out of range: it must be %s%s", text, f.In.Text(f.Kind), f.ExampleSuffix())
 }
 
-// Working returns the end of an error text that shows a valid value, if one is known.
-func (f *Field) Working() string {
+// ExampleSuffix returns the end of an error message that shows a valid value; "" if none is known.
+func (f *Field) ExampleSuffix() string {
 	switch {
 	case f.Example != "":
 		return ", for example " + f.Example
@@ -163,12 +163,12 @@ func (f *Field) Working() string {
 	return ""
 }
 
-// Missing returns the error text for a needed field that is absent.
+// Missing returns the error text for a required field that is absent.
 func (f *Field) Missing() string {
 	meaning, _, _ := strings.Cut(f.Meaning, ". ") // the first sentence
 	hint := ""
 	if f.Example != "" {
-		hint = "; for example  " + f.Name + ": " + f.Example
+		hint = "; for example `" + f.Name + ": " + f.Example + "`"
 	}
 	return "it is missing: " + meaning + hint
 }
@@ -183,8 +183,8 @@ func Find(fields []Field, name string) *Field {
 	return nil
 }
 
-// Meant returns the likely intended field for an unknown name, or "". hint suggests it, or else
-// lists all fields.
+// Meant returns the field that an unknown name probably stands for, or "". hint suggests that
+// field; without one, hint lists all fields.
 func Meant(fields []Field, name string) (meant string, hint string) {
 	var all []string
 	for i := range fields {
@@ -201,7 +201,7 @@ func Meant(fields []Field, name string) (meant string, hint string) {
 	return meant, "; did you mean " + meant + "?"
 }
 
-// Quote quotes a value, shortened to 60 characters.
+// Quote quotes a value. It shortens a long value to 60 characters.
 func Quote(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:59]) + "…"

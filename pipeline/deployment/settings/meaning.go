@@ -9,11 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// text contains a line for every field of the table: its path in a file, a colon and its meaning. A
-// name in braces stands for a list, such as all kinds of metrics.
+// meaningsText contains a line for every field of the table: its path in a file, a colon and its
+// meaning. A name in braces stands for a list, such as all kinds of metrics.
 //
 //go:embed meanings.txt
-var text string
+var meaningsText string
 
 // meanings returns the meanings of all fields by path.
 func meanings() map[string]string {
@@ -29,17 +29,17 @@ func meanings() map[string]string {
 		"{valued}", metrickind.Plural(metrickind.Valued()),
 	)
 	all := map[string]string{}
-	for line := range strings.Lines(lists.Replace(text)) {
+	for line := range strings.Lines(lists.Replace(meaningsText)) {
 		path, meaning, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		all[path] = meaning
 	}
 	return all
 }
 
-// explain gives every field its meaning.
-func explain(fields []Field, within string, meanings map[string]string) {
+// explain sets the meaning of every field. parent is the path of their object, with a final dot.
+func explain(fields []Field, parent string, meanings map[string]string) {
 	for i := range fields {
-		path := within + fields[i].Name
+		path := parent + fields[i].Name
 		fields[i].Meaning = meanings[path]
 		explain(fields[i].Fields, path+".", meanings)
 	}

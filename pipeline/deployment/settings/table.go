@@ -11,19 +11,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Table returns every field of a configuration file. All callers share the slice.
+// Table returns the fields of a configuration file. All callers share the returned slice.
 func Table() []Field { return table() }
 
 var table = sync.OnceValue(func() []Field {
 	all := []Field{
 		{Name: "deployment", Path: "Deployment", Kind: Text, Default: "tollgate", Change: never},
-		{Name: "kafka", Path: "Kafka", Kind: Object, Needed: true, Fields: kafkaFields()},
-		{Name: "events", Path: "Events", Kind: Object, Needed: true, Fields: eventsFields()},
-		{Name: "privacy", Path: "Privacy", Kind: Object, Needed: true, Fields: privacyFields()},
+		{Name: "kafka", Path: "Kafka", Kind: Object, Required: true, Fields: kafkaFields()},
+		{Name: "events", Path: "Events", Kind: Object, Required: true, Fields: eventsFields()},
+		{Name: "privacy", Path: "Privacy", Kind: Object, Required: true, Fields: privacyFields()},
 		{Name: "time", Path: "Time", Kind: Object, Fields: timeFields()},
-		{Name: "metrics", Path: "Metrics", Kind: Objects, Needed: true, Change: byChange, Fields: metricFields()},
+		{Name: "metrics", Path: "Metrics", Kind: Objects, Required: true, Change: byChange, Fields: metricFields()},
 		{Name: "outputs", Path: "Outputs", Kind: Object, Fields: outputFields()},
-		{Name: "keys", Path: "Keys", Kind: Object, Needed: true, Fields: keyFields()},
+		{Name: "keys", Path: "Keys", Kind: Object, Required: true, Fields: keyFields()},
 		{Name: "shards", Path: "Shards", Kind: Integer, In: within(1, 4096), Default: "16", Change: byChange},
 		{Name: "release_shards", Path: "ReleaseShards", Kind: Integer, In: within(1, 4096), Default: "1",
 			Change: byChange},
@@ -38,14 +38,14 @@ var table = sync.OnceValue(func() []Field {
 
 func privacyFields() []Field {
 	return []Field{
-		{Name: "epsilon", Path: "Privacy.Epsilon", Kind: Number, In: above(0), Needed: true, Example: "1",
+		{Name: "epsilon", Path: "Privacy.Epsilon", Kind: Number, In: above(0), Required: true, Example: "1",
 			Change: downwards},
-		{Name: "delta", Path: "Privacy.Delta", Kind: Number, In: between(0, 1), Needed: true, Example: "1e-6",
+		{Name: "delta", Path: "Privacy.Delta", Kind: Number, In: between(0, 1), Required: true, Example: "1e-6",
 			Change: downwards},
 		{Name: "delta_keys", Path: "Privacy.DeltaKeys", Kind: Number, In: below(0, 1), Example: "1e-7",
 			Absent: "a tenth of `delta` if a metric has private keys, else 0", Change: downwards},
 		{Name: "accountant", Path: "Privacy.Accountant", Kind: Text, OneOf: budgets.AccountantNames(),
-			BegunWith: []string{string(budgets.RDP)}, Default: string(budgets.GDP), Change: never},
+			LegacyValues: []string{string(budgets.RDP)}, Default: string(budgets.GDP), Change: never},
 		{Name: "period", Path: "Privacy.Period", Kind: Duration, In: atLeast(float64(time.Millisecond)), Example: "30d",
 			Absent: "one budget for life, which `lasts` pays out", Change: never},
 		{Name: "lasts", Path: "Privacy.Lasts", Kind: Duration, In: atLeast(float64(time.Millisecond)), Example: "365d",
@@ -76,8 +76,8 @@ func timeFields() []Field {
 
 func outputFields() []Field {
 	topic := func(name, path string, change Change) Field {
-		usual := "`<deployment>-" + strings.ReplaceAll(name, "_", "-") + "`"
-		return Field{Name: name, Path: path, Kind: Text, Absent: usual, Change: change}
+		defaultName := "`<deployment>-" + strings.ReplaceAll(name, "_", "-") + "`"
+		return Field{Name: name, Path: path, Kind: Text, Absent: defaultName, Change: change}
 	}
 	return []Field{
 		topic("counts", "Outputs.Counts", byChange),
@@ -108,9 +108,9 @@ func keyFields() []Field {
 	}
 	id := Field{Name: "id", Path: "Keys.Noise.ID", Kind: Text, Default: "1", Change: byChange}
 	return []Field{
-		{Name: "noise", Path: "Keys.Noise.Secret", Kind: Object, Needed: true, Example: "{file: noise.key}",
+		{Name: "noise", Path: "Keys.Noise.Secret", Kind: Object, Required: true, Example: "{file: noise.key}",
 			Change: byChange, Fields: append([]Field{id}, key()...)},
-		{Name: "user_hash", Path: "Keys.UserHash", Kind: Object, Needed: true, Example: "{file: user-hash.key}",
+		{Name: "user_hash", Path: "Keys.UserHash", Kind: Object, Required: true, Example: "{file: user-hash.key}",
 			Change: byPeriod, Fields: key()},
 		{Name: "record", Path: "Record", Kind: Object, Example: "{env: TOLLGATE_RECORD}",
 			Absent: "the file name of the user-hash key, with `.deployments` appended", Fields: source()},

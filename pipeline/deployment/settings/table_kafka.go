@@ -21,12 +21,12 @@ func SASLMechanisms() []string {
 
 func kafkaFields() []Field {
 	return []Field{
-		{Name: "brokers", Path: "Kafka.Brokers", Kind: List, Needed: true, Example: `["localhost:9092"]`},
+		{Name: "brokers", Path: "Kafka.Brokers", Kind: List, Required: true, Example: `["localhost:9092"]`},
 		{Name: "tls", Path: "Kafka.TLS", Kind: Object, Switch: true, Optional: true, Absent: "plaintext",
 			Fields: tlsFields()},
 		{Name: "sasl", Path: "Kafka.SASL", Kind: Object, Absent: "none", Optional: true, Fields: slices.Concat([]Field{
 			{Name: "mechanism", Path: "Kafka.SASL.Mechanism", Kind: Text,
-				OneOf: SASLMechanisms(), Needed: true, Example: SASLScramSHA512},
+				OneOf: SASLMechanisms(), Required: true, Example: SASLScramSHA512},
 			{Name: "user", Path: "Kafka.SASL.User", Kind: Text, Example: "tollgate",
 				Absent: "needed, except with `token_file`"},
 		}, passwordFields("Kafka.SASL."), tokenFields())},
@@ -54,43 +54,45 @@ func tokenFields() []Field {
 	}
 }
 
-// passwordFields returns the three alternative sources of a password. in is the path of their
-// struct in deployment.Config, with a dot.
-func passwordFields(in string) []Field {
+// passwordFields returns the three alternative sources of a password. structPath is the path of the
+// struct in deployment.Config that holds them, with a trailing dot.
+func passwordFields(structPath string) []Field {
 	return []Field{
-		{Name: "password", Path: in + "Password", Kind: Text, Absent: "`password_env` or `password_file`"},
+		{Name: "password", Path: structPath + "Password", Kind: Text, Absent: "`password_env` or `password_file`"},
 		{Name: "password_env", Kind: Text},
-		{Name: "password_file", Path: in + "PasswordFile", Kind: File},
+		{Name: "password_file", Path: structPath + "PasswordFile", Kind: File},
 	}
 }
 
-// registryFields returns the fields of the registry at a path in deployment.Config, which ends in a
-// dot. change applies to the registry's address.
-func registryFields(in string, change Change) []Field {
+// registryFields returns the fields of a registry. structPath is the path of the Registry in
+// deployment.Config, with a trailing dot. change applies to the registry's address.
+func registryFields(structPath string, change Change) []Field {
 	return append([]Field{
-		{Name: "url", Path: in + "URL", Kind: Text, Needed: true, Example: `"https://registry:8081"`, Change: change},
-		{Name: "user", Path: in + "User", Kind: Text, Absent: "no authentication"},
-		{Name: "ca", Path: in + "CAFile", Kind: File, Absent: "the system's authorities"},
-	}, passwordFields(in)...)
+		{Name: "url", Path: structPath + "URL", Kind: Text, Required: true, Example: `"https://registry:8081"`,
+			Change: change},
+		{Name: "user", Path: structPath + "User", Kind: Text, Absent: "no authentication"},
+		{Name: "ca", Path: structPath + "CAFile", Kind: File, Absent: "the system's authorities"},
+	}, passwordFields(structPath)...)
 }
 
 func eventsFields() []Field {
 	rows, schemas := event.Listed(event.Encoding.Tabular, " and "), event.Listed(event.Encoding.Schemas, " and ")
 	return []Field{
-		{Name: "topic", Path: "Events.Topic", Kind: Text, Needed: true, Example: "visits", Change: never},
+		{Name: "topic", Path: "Events.Topic", Kind: Text, Required: true, Example: "visits", Change: never},
 		{Name: "format", Path: "Events.Format.Format", Kind: Text, OneOf: event.Names(event.Encoding.Known),
-			Needed: true, Example: "jsonl", Change: never},
-		{Name: "schema", Path: "Events.Format.Schema", Kind: File, Absent: "`registry`", Apart: true, Change: byFields},
+			Required: true, Example: "jsonl", Change: never},
+		{Name: "schema", Path: "Events.Format.Schema", Kind: File, Absent: "`registry`", Converted: true,
+			Change: byFields},
 		{Name: "registry", Path: "Events.Registry", Kind: Object, Absent: "none", Optional: true, Change: never,
 			Fields: registryFields("Events.Registry.", never)},
 		{Name: "accept_size_retention", Path: "Events.AcceptSizeRetention", Kind: Boolean, Default: "false"},
 		{Name: "columns", Path: "Events.Format.Columns", Kind: List, Absent: "needed for " + rows, Change: byFields},
-		{Name: "fields", Kind: Object, Needed: true, Fields: []Field{
-			{Name: "user", Path: "Events.Format.User", Kind: Text, Needed: true, Example: "user", Change: byFields},
+		{Name: "fields", Kind: Object, Required: true, Fields: []Field{
+			{Name: "user", Path: "Events.Format.User", Kind: Text, Required: true, Example: "user", Change: byFields},
 			{Name: "key", Path: "Events.Format.Key", Kind: List, Absent: "all events have the empty key", Single: true,
-				Apart: true, Change: byFields},
-			{Name: "time", Path: "Events.Format.Time", Kind: List, Needed: true, Example: "at", Single: true,
-				Apart: true, Change: byFields},
+				Converted: true, Change: byFields},
+			{Name: "time", Path: "Events.Format.Time", Kind: List, Required: true, Example: "at", Single: true,
+				Converted: true, Change: byFields},
 			{Name: "value", Path: "Events.Format.Value", Kind: Text,
 				Absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms",
 				Change: byFields},

@@ -14,7 +14,7 @@ func metricFields() []Field {
 	milli := float64(time.Millisecond)
 	offered := metrickind.Offered()
 	return []Field{
-		{Name: "name", Path: "Metrics.Name", Kind: Text, Needed: true, Example: "views", Change: byChange},
+		{Name: "name", Path: "Metrics.Name", Kind: Text, Required: true, Example: "views", Change: byChange},
 		{Name: "kind", Path: "Metrics.Kind", Kind: Text, OneOf: metrickind.Names(offered), Default: offered[0].Name,
 			Change: newName},
 		{Name: "ranks", Path: "Metrics.Ranks", Kind: Numbers, In: between(0, 1), Example: "[0.5, 0.95]",
@@ -30,8 +30,8 @@ func metricFields() []Field {
 		{Name: "also", Path: "Metrics.Also", Kind: List, OneOf: metrickind.AllAlso(), Example: "[mean]",
 			Absent: "nothing", Change: byChange},
 		{Name: "filter", Path: "Metrics.Filter", Kind: Text, Absent: "all events", Change: newName},
-		{Name: "window", Kind: Object, Needed: true, Fields: []Field{
-			{Name: "size", Path: "Metrics.Window", Kind: Duration, In: atLeast(milli), Needed: true, Example: "1h",
+		{Name: "window", Kind: Object, Required: true, Fields: []Field{
+			{Name: "size", Path: "Metrics.Window", Kind: Duration, In: atLeast(milli), Required: true, Example: "1h",
 				Change: newName},
 			{Name: "slide", Path: "Metrics.Slide", Kind: Duration, In: atLeast(milli), Example: "15m",
 				Absent: "`size`: windows do not overlap", Change: newName},
@@ -96,14 +96,15 @@ func ladderFields() []Field {
 	}
 }
 
-// targetFields returns the fields of the target at a path in deployment.Config.
-func targetFields(in string) []Field {
+// targetFields returns the fields of a target. structPath is the path of the Target in
+// deployment.Config, with a trailing dot.
+func targetFields(structPath string) []Field {
 	return []Field{
-		{Name: "relative", Path: in + "Relative", Kind: Number, In: within(0, 0.5), Default: "0", Example: "0.05",
+		{Name: "relative", Path: structPath + "Relative", Kind: Number, In: within(0, 0.5), Default: "0",
+			Example: "0.05", Change: byChange},
+		{Name: "absolute", Path: structPath + "Absolute", Kind: Number, In: atLeast(0), Default: "0", Example: "50",
 			Change: byChange},
-		{Name: "absolute", Path: in + "Absolute", Kind: Number, In: atLeast(0), Default: "0", Example: "50",
-			Change: byChange},
-		{Name: "confidence", Path: in + "Confidence", Kind: Number, Default: "0.95", Change: byChange,
+		{Name: "confidence", Path: structPath + "Confidence", Kind: Number, Default: "0.95", Change: byChange,
 			In: within(noisereduction.LeastConfidence, noisereduction.MostConfidence)},
 	}
 }

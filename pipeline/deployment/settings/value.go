@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Set parses text into v. It returns "", or the reason why text is not a valid value of the field.
-// v must be settable and have the type of the field in deployment.Config. Set appends to a list.
+// Set parses text into v and returns "". If text is invalid, it returns the reason. v must be
+// settable, with the type of the field in deployment.Config. Set appends to a list.
 func (f *Field) Set(v reflect.Value, text string) string {
 	kind := f.Kind
 	if kind == Numbers {
@@ -20,7 +20,7 @@ func (f *Field) Set(v reflect.Value, text string) string {
 	}
 	switch kind {
 	case Integer:
-		n, reason := whole(text)
+		n, reason := parseInteger(text)
 		if reason != "" {
 			return reason
 		}
@@ -49,15 +49,15 @@ func (f *Field) Set(v reflect.Value, text string) string {
 	case List:
 		v.Set(reflect.Append(v, reflect.ValueOf(text)))
 	default:
-		to, hidden := v.Addr().Interface().(*secret.Of[string])
+		target, hidden := v.Addr().Interface().(*secret.Of[string])
 		if hidden {
 			text = strings.TrimRight(text, "\r\n")
 		}
 		switch {
 		case text == "":
-			return "it is empty; " + f.OrLeaveOut() + "give it a value" + f.Working()
+			return "it is empty; " + f.OrLeaveOut() + "give it a value" + f.ExampleSuffix()
 		case hidden:
-			*to = secret.New(text)
+			*target = secret.New(text)
 		default:
 			v.SetString(text)
 		}
@@ -65,16 +65,16 @@ func (f *Field) Set(v reflect.Value, text string) string {
 	return f.Check(v)
 }
 
-// OrLeaveOut begins the remedy for a field without a value.
+// OrLeaveOut returns the beginning of the remedy for an empty value: leave an optional field out.
 func (f *Field) OrLeaveOut() string {
-	if f.Needed {
+	if f.Required {
 		return ""
 	}
 	return "leave the field out, or "
 }
 
-// whole parses an integer.
-func whole(text string) (n int64, reason string) {
+// parseInteger returns the integer in text, or the reason why text is not an integer.
+func parseInteger(text string) (n int64, reason string) {
 	plain := strings.ReplaceAll(text, "_", "")
 	digits := strings.TrimPrefix(plain, "-")
 	n, err := strconv.ParseInt(plain, 10, 64)
@@ -88,8 +88,8 @@ func whole(text string) (n int64, reason string) {
 	return 0, Quote(text) + " is not a whole number of at most 18 digits" + hint
 }
 
-// Value returns the field at a path in a configuration. metric is the index in Metrics, if that is
-// part of the path. ok is false if a struct on the path is nil.
+// Value returns the field at a path in a configuration. If the path begins with Metrics, metric is
+// the index of the metric. ok is false if a struct on the path is nil.
 func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok bool) {
 	v = config
 	for name := range strings.SplitSeq(path, ".") {
@@ -108,15 +108,15 @@ func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok b
 	return v, true
 }
 
-// Check returns the first missing or invalid field of the deployment.Config to which config points,
-// and the reason; "" if all fields are valid. A zero that stands for an absent field is valid.
+// Check returns the path of the first missing or invalid field of the deployment.Config to which
+// config points, and the reason; both are "" if all fields are valid. An absent field may be zero.
 func Check(config any) (path, reason string) {
 	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, fieldPath string, v reflect.Value) {
 		switch {
 		case reason != "":
-		case f.Needed && (f.Kind == Text || f.Kind == List) && v.Len() == 0:
+		case f.Required && (f.Kind == Text || f.Kind == List) && v.Len() == 0:
 			path, reason = fieldPath, f.Missing()
-		case f.Needed || !v.IsZero():
+		case f.Required || !v.IsZero():
 			path, reason = fieldPath, f.Check(v)
 		}
 	})
@@ -132,7 +132,7 @@ func Fill(config any) {
 	})
 }
 
-// walk calls visit for every single-valued field of a configuration, with its path.
+// walk calls visit for every field of a configuration that is not an object, with the field's path.
 func walk(config reflect.Value, fields []Field, metric int, visit func(f *Field, path string, v reflect.Value)) {
 	for i := range fields {
 		f := &fields[i]
@@ -143,7 +143,7 @@ func walk(config reflect.Value, fields []Field, metric int, visit func(f *Field,
 			}
 		case f.Kind == Object:
 			walk(config, f.Fields, metric, visit)
-		case f.Path != "" && !f.Apart:
+		case f.Path != "" && !f.Converted:
 			if v, ok := Value(config, f.Path, metric); ok {
 				visit(f, strings.Replace(f.Path, "Metrics.", fmt.Sprintf("Metrics[%d].", metric), 1), v)
 			}

@@ -34,7 +34,7 @@ func (a *App) WarnAbout(d *Loaded, strict, begun bool) error {
 // WarnAboutBeginning warns about settings that a new deployment may not have, although one that has
 // begun may keep them. Only the brokers know whether it has begun.
 func (a *App) WarnAboutBeginning(d *Loaded, strict bool) error {
-	if err := d.MayBegin(); err != nil {
+	if err := d.CheckNew(); err != nil {
 		return a.Warn([]error{d.Explained(err)}, strict)
 	}
 	return nil

@@ -203,7 +203,7 @@ func (f *demoFlags) RangeFromData() string {
 // then the exact terms.
 func (j *job) promise() (string, error) {
 	m := j.deployment.Metrics[0]
-	users, err := deployment.WhoCounts(j.deployment.Budget, j.deployment.Specs(), m.Spec.Name)
+	users, err := deployment.SimulateUsers(j.deployment.Budget, j.deployment.Specs(), m.Spec.Name)
 	if err != nil {
 		return "", err
 	}

@@ -115,7 +115,7 @@ func begin(ctx context.Context, a *command.App, f *initFlags, d *command.Loaded,
 	case refusal != nil:
 		return refusal.ofInit(d)
 	}
-	if err := d.MayBegin(); err != nil { // last: with other brokers the deployment may have begun
+	if err := d.CheckNew(); err != nil { // last: with other brokers the deployment may have begun
 		return err
 	}
 	if f.createTopics {
