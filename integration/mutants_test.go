@@ -18,7 +18,7 @@ import (
 // changes.
 func protocolMutants() []mutant {
 	return []mutant{
-		{"ack-not-awaited", "handover.Wait", always("h.wait == nil"),
+		{"ack-not-awaited", "partialCounts.Wait", always("h.wait == nil"),
 			"TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt"},
 		{"open-ignored", "readEnvelope", never("epoch != newest"), "TestRuleAnEngineRestoreIsARestart"},
 		{"digest-unchecked", "Engine.applyOrDecide", never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
@@ -26,7 +26,7 @@ func protocolMutants() []mutant {
 			"TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "clipper.sortKeysByRank", replace("bytes.Compare(…)", "0"),
 			everyMixedRecord},
-		{"one-more-in-any-order", "water.addOneMore", replace("bytes.Compare(…)", "0"), everyMixedRecord},
+		{"one-more-in-any-order", "water.raiseByOne", replace("bytes.Compare(…)", "0"), everyMixedRecord},
 		{"records-beyond-the-allowance-in-any-order", "clipper.affordable", drop("c.rankRecords("),
 			everyMixedRecord},
 		{"suppressed-free", "Settlement.precisions", replace("s.firstRungs[w.Metric]", "units.Precision{Lo: 1}"),
@@ -55,7 +55,7 @@ func protocolMutants() []mutant {
 			"TestRuleAChangeIsObeyedByEveryReplay"},
 		{"periods-dropped-early", "shardAccounts.dropPeriods", insertAfter("LeastPeriod(",
 			"if least > -1<<63 { least++ }"), everyMixedRecord},
-		{"unreleased-keys-taken", "ladders.following", never("Passed"), everyMixedRecord},
+		{"unreleased-keys-taken", "ladders.dependentTasks", never("Passed"), everyMixedRecord},
 		{"reservation-forgotten", "Account.Left", insertBefore("fixed.Fits(", "a = &Account{Spent: a.Spent}"),
 			"transforms/spend.TestRuleAdmissionReservesTheWholeWorstCase"},
 		{"buckets-lose-the-worst-case", "shardAccounts.debit", insertBefore("a.store.SetDebt(", "actual = r.worst"),

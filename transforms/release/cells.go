@@ -8,14 +8,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// tasks lists every cell that the shard must release, each once and in order, except those of
-// metrics that take their keys from another metric: see following.
+// tasks lists every cell that the shard must release, without duplicates and in order, except the
+// cells of metrics that take their keys from another metric. dependentTasks lists those.
 func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([]task, error) {
 	ends := map[int64]bool{}
 	var public []cellID
 	for _, w := range l.windows(head.Turn) {
 		ends[w.WindowEnd] = true
-		public = l.public(public, w, shard, int(head.ReleaseShards))
+		public = l.publicCells(public, w, shard, int(head.ReleaseShards))
 	}
 	slices.SortFunc(public, cellID.Compare)
 	public = slices.Compact(public)
@@ -48,8 +48,8 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 	return tasks, nil
 }
 
-// public appends the shard's cells for public keys in a window.
-func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards int) []cellID {
+// publicCells appends the cells of the shard for the public keys of a window.
+func (l *ladders) publicCells(cells []cellID, w schemas.MetricWindow, shard, shards int) []cellID {
 	spec := &l.metrics[w.Metric]
 	for _, key := range spec.PublicKeys {
 		if schemas.ReleaseShardOf(spec.Route(), w.WindowStart, w.WindowEnd, key, shards) == shard {
@@ -59,9 +59,9 @@ func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards i
 	return cells
 }
 
-// following lists the cells of metrics that take their keys from another metric, which has just
-// released them. They include cells without any contribution, because the keys are public now.
-func (l *ladders) following(released []task, counts []cellCount) []task {
+// dependentTasks lists the cells of metrics that take their keys from a metric that has just
+// released those keys. It includes cells without contributions, because their keys are now public.
+func (l *ladders) dependentTasks(released []task, counts []cellCount) []task {
 	var tasks []task
 	for i := range released {
 		t := &released[i]

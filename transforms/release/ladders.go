@@ -14,12 +14,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// ladders releases the counts of a turn: it decides which cells to release, in which order, and
+// ladders releases the counts of a turn. It decides which cells to release, in which order, and
 // with which noise. It is read-only and safe for concurrent use.
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
-	extra   [][]int                // by metric: metrics of its additional components
+	extra   [][]int                // by metric: indexes of the metrics for its additional components
 	widths  [][]*big.Rat           // by metric with additional components: width for 1, 2, … ratios
 	trees   []tree                 // by metric
 	digests [][32]byte             // by metric
@@ -31,14 +31,14 @@ type ladders struct {
 	noise       noisereduction.NoiseKey
 }
 
-// PlanOf compiles a metric's ladder. A private key's threshold must hide the greatest contribution
-// of one user, schemas.MetricSpec.Most. Errors wrap noisereduction.ErrSpec.
+// PlanOf compiles the ladder of a metric. The threshold of a private key must hide the greatest
+// contribution of one user, schemas.MetricSpec.Most. Errors wrap noisereduction.ErrSpec.
 func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 	s := noisereduction.Spec{
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
-	if metrickind.Of(m.Kind).Statistic != nil { // its target is not an error of a count
+	if metrickind.Of(m.Kind).Statistic != nil { // the target of a statistic is not the error of a count
 		s.Target.Absolute = 0
 	}
 	if vector := metrickind.Of(m.Kind).Vector; vector != nil && m.HasTarget() {
@@ -53,18 +53,18 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 // task is one release along a ladder.
 type task struct {
 	cellID
-	turn       uint64 // turn that ends the window
+	turn       uint64 // the turn with which the window ends
 	count      int64
 	result     noisereduction.Result
-	components []metrickind.Component // the first component and any additional sums
-	joined     *metrickind.Estimate   // value computed from the components; nil if there is only one
-	statistics []statistic            // released alongside the count, in the order of their metrics
+	components []metrickind.Component // the first component, followed by any additional sums
+	combined   *metrickind.Estimate   // value computed from several components; nil if there is only one
+	statistics []statistic            // released with the count, in the order of their metrics
 }
 
-// releaseShard refines the count of every key of a release shard: public keys even without any
-// contribution, private keys if they pass their threshold, and keys from another metric if that
-// metric has just released them. It returns the releases in the order of window, metric and key,
-// each followed by its statistics, and the precisions that contributors pay for.
+// releaseShard refines the count of every key of a release shard. Public keys are released even
+// without contributions, private keys if they pass their threshold, and keys from another metric if
+// that metric has just released them. It returns the releases, sorted by window, metric and key and
+// each followed by its statistics, and the precisions for which contributors pay.
 func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
@@ -74,11 +74,11 @@ func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Rele
 	if err := l.refineAll(tasks); err != nil {
 		return nil, nil, err
 	}
-	if following := l.following(tasks, counts); len(following) > 0 {
-		if err := l.refineAll(following); err != nil {
+	if dependent := l.dependentTasks(tasks, counts); len(dependent) > 0 {
+		if err := l.refineAll(dependent); err != nil {
 			return nil, nil, err
 		}
-		tasks = append(tasks, following...)
+		tasks = append(tasks, dependent...)
 		slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.cellID) })
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
@@ -111,27 +111,27 @@ func (l *ladders) refineAll(tasks []task) error {
 	})
 }
 
-// settleEach calls settle for the tasks of some metrics, on all processors, and returns the results
-// in the order of the tasks.
-func settleEach(passed []task, concerns func(metric uint32) bool,
+// settleEach calls settle for the tasks of the selected metrics, on all processors. It returns the
+// results in the order of the tasks.
+func settleEach(passed []task, selects func(metric uint32) bool,
 	settle func(*task) ([]schemas.SettledKey, error)) ([]schemas.SettledKey, error) {
-	var concerned []*task
+	var selected []*task
 	for i := range passed {
-		if concerns(passed[i].Metric) {
-			concerned = append(concerned, &passed[i])
+		if selects(passed[i].Metric) {
+			selected = append(selected, &passed[i])
 		}
 	}
-	settled := make([][]schemas.SettledKey, len(concerned))
-	err := inChunks(len(concerned), func(i int) (err error) {
-		if settled[i], err = settle(concerned[i]); err != nil {
-			return fmt.Errorf("releasing turn %d: %w", concerned[i].turn, err)
+	settled := make([][]schemas.SettledKey, len(selected))
+	err := inChunks(len(selected), func(i int) (err error) {
+		if settled[i], err = settle(selected[i]); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", selected[i].turn, err)
 		}
 		return nil
 	})
 	return slices.Concat(settled...), err
 }
 
-// inChunks calls fn for 0 to n−1, on all processors.
+// inChunks calls fn for every number from 0 to n−1, on all processors.
 func inChunks(n int, fn func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -164,13 +164,13 @@ func (l *ladders) refine(t *task) error {
 	return err
 }
 
-// identity identifies the noise of a cell.
+// identity returns the identity of a cell, which determines the cell's noise.
 func (l *ladders) identity(c cellID) noisereduction.Identity {
 	return noisereduction.Identity{Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start,
 		WindowEnd: c.End, Key: []byte(c.Key)}
 }
 
-// statisticOf returns the record of a statistic, which is published alongside its count.
+// statisticOf returns the record of a statistic, which is published with the statistic's count.
 func (l *ladders) statisticOf(t *task, s *statistic) schemas.Release {
 	m, r := &l.metrics[s.metric], l.releaseOf(t)
 	r.Metric, r.MetricDigest, r.Confidence = m.Name, l.digests[s.metric], m.Confidence
@@ -181,7 +181,7 @@ func (l *ladders) statisticOf(t *task, s *statistic) schemas.Release {
 // releaseOf returns the record of a released count.
 func (l *ladders) releaseOf(t *task) schemas.Release {
 	m, r := &l.metrics[t.Metric], t.result // a copy: statistics have the value of the first component
-	if e := t.joined; e != nil {
+	if e := t.combined; e != nil {
 		r.Value, r.StdDev, r.Low, r.High = e.Value, e.StdDev, e.Low, e.High
 		r.Met = meets(m, e)
 	}

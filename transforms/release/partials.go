@@ -13,11 +13,11 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// partialGroup holds the partial counts of one turn and release shard, ordered by account shard.
+// partialGroup holds the partial counts of one turn and release shard, sorted by account shard.
 type partialGroup []schemas.Partial
 
-// newestPartials decodes the blobs of the newest epoch, one for each shard. If an engine repeats a
-// turn within an epoch, the blobs are identical.
+// newestPartials decodes the partial counts of the newest epoch among the blobs, one for each
+// account shard. If an engine repeats a turn within an epoch, the blobs are identical.
 func newestPartials(blobs [][]byte) (partialGroup, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -43,7 +43,7 @@ func newestPartials(blobs [][]byte) (partialGroup, error) {
 	return slices.CompactFunc(partials, same), nil
 }
 
-// Complete reports whether the group contains one turn's partial counts from every shard.
+// Complete reports whether the group contains one turn's partial counts from every account shard.
 func (p partialGroup) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
@@ -56,7 +56,7 @@ func (p partialGroup) Complete() bool {
 	return true
 }
 
-// Balanced returns a *spend.StopError if the numbers of records of a complete group do not add up.
+// Balanced returns a *spend.StopError if READ and SPEND have counted different records in a group.
 func (p partialGroup) Balanced(shard int) error {
 	var sum uint64
 	for i := range p {
@@ -69,7 +69,7 @@ func (p partialGroup) Balanced(shard int) error {
 	return nil
 }
 
-// Tallies adds up the shards' tallies by metric.
+// Tallies adds up the tallies of the account shards by metric.
 func (p partialGroup) Tallies() []schemas.MetricTally {
 	var sum []schemas.MetricTally
 	for i := range p {
@@ -90,7 +90,7 @@ type cellID struct {
 	Key        string
 }
 
-// Compare orders cells by window, metric and key.
+// Compare orders cells by window, then metric, then key.
 func (c cellID) Compare(o cellID) int {
 	order := cmp.Or(cmp.Compare(c.End, o.End), cmp.Compare(c.Start, o.Start), cmp.Compare(c.Metric, o.Metric))
 	if order != 0 {
@@ -99,16 +99,16 @@ func (c cellID) Compare(o cellID) int {
 	return cmp.Compare(c.Key, o.Key)
 }
 
-// cellCount is the sum of all shards' partial counts in a cell.
+// cellCount is the sum of the partial counts of all account shards in a cell.
 type cellCount struct {
 	cellID
 	Sum int64
 }
 
-// Counts adds up the shards' partial counts and clamps the sums to the range of releases. A shard
-// may have several partial counts for a cell. Clamping the exact sum never increases a user's
-// influence on it; clamping before the last addition would make the sum depend on the user's shard.
-// The result has one count for each cell, in the order of cells.
+// Counts adds up the partial counts of the account shards, and clamps the sums to the range of
+// releases. A shard may have several partial counts for a cell. A clamp of the exact sum never
+// increases a user's influence on the sum. A clamp before the last addition would make the sum
+// depend on the user's shard. The result has one count for each cell, and is sorted by cell.
 func (p partialGroup) Counts() []cellCount {
 	cells := 0
 	for i := range p {
@@ -134,7 +134,7 @@ func (p partialGroup) Counts() []cellCount {
 	return counts
 }
 
-// compareCells is cellID.Compare for the cells of partial counts.
+// compareCells compares the cells of partial counts like cellID.Compare.
 func compareCells(a, b *schemas.Cell) int {
 	switch {
 	case a.WindowEnd != b.WindowEnd:
@@ -152,7 +152,8 @@ func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 
-// newestAcks decodes the newest epoch's acknowledgements, by release shard; nil if one is missing.
+// newestAcks decodes the acknowledgements of the newest epoch. Their indexes are the release
+// shards. It returns nil if an acknowledgement is missing.
 func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	var acks []schemas.Ack
 	newest := int64(-1)
@@ -176,8 +177,8 @@ func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// settledOf returns the SETTLED record of a turn: the acknowledged keys, and the precisions that
-// users pay for keys that were not released.
+// settledOf returns the SETTLED record of a turn. The record contains the acknowledged keys, and
+// the precisions that users pay for keys that were not released.
 func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	head := &acks[0]
 	settled := schemas.Settled{Epoch: head.Epoch, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}
@@ -188,7 +189,7 @@ func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled
 	for i, a := range acks {
 		settled.CountsEnd[i] = a.CountsEnd
 		settled.Keys = append(settled.Keys, a.Keys...)
-		// The partial counts of release shard 0 carry the tallies of every account shard.
+		// The partial counts of release shard 0 contain the tallies of every account shard.
 		for _, t := range a.Tallies {
 			if int(t.Metric) < len(settled.Tallies) {
 				settled.Tallies[t.Metric] = t

@@ -19,20 +19,20 @@ import (
 
 // Options are the dependencies of a Releaser.
 type Options struct {
-	Metrics []schemas.MetricSpec // as in spend.NewRules
-	// Plans are the ladders of the first metrics, from PlanOf. New compiles the others, which takes
-	// some milliseconds each.
+	Metrics []schemas.MetricSpec // see spend.NewRules
+	// Plans are the ladders of the first metrics, from PlanOf. New compiles the ladders of the
+	// other metrics, which takes some milliseconds each.
 	Plans  []*noisereduction.Plan
-	Ending func(turn uint64) []schemas.MetricWindow // as in spend.Options
-	// Bounds, if set, returns the published times of a window's start and end.
+	Ending func(turn uint64) []schemas.MetricWindow // see spend.Options
+	// Bounds, if set, returns the start and end of a window as they are published.
 	Bounds func(start, end int64) (from, to int64)
 	// Incarnation and Generation identify the deployment in noise and releases.
 	Incarnation [16]byte
 	Generation  uint32
 	Noise       noisereduction.NoiseKey
-	Counts      schemas.CountsEncoding // must not change if a turn is redone
+	Counts      schemas.CountsEncoding // must not change before a turn is redone
 	Publisher   Publisher
-	Lost        func(epoch int64) // as in spend.Options, for the counts of a release shard
+	Lost        func(epoch int64) // see spend.Options; for the counts of a release shard
 }
 
 // New returns a Releaser.
@@ -87,17 +87,19 @@ func (o *Options) planOf(i int) (*noisereduction.Plan, error) {
 	if p := o.Plans[i]; p.First() == m.First && p.Top() == m.Top {
 		return p, nil
 	}
-	return nil, errors.New("its plan belongs to another ladder")
+	return nil, errors.New("Options.Plans contains the plan of another ladder")
 }
 
 // Releaser adds up the partial counts of a turn, releases every key along its ladder, and publishes
-// the values that are not published yet. Public keys are released in every window, even at zero. It
-// releases nothing for a group that lacks a shard, or whose epoch is older than the acquired one.
-// If a turn is redone, it publishes the same bytes or nothing. Safe for concurrent use.
+// the values that have not been published yet. Public keys are released in every window, even at
+// zero. The Releaser releases nothing for a group that lacks an account shard, or whose epoch is
+// older than the acquired epoch. If a turn is redone, it publishes the same bytes or nothing. It is
+// safe for concurrent use.
 //
-// Release and the Pending that it returns fail with a *spend.StopError if the numbers of records do
-// not add up, or if the release shard has already published other values of the turn (ErrConflict).
-// If a newer epoch has acquired the counts, nothing is acknowledged and Lost is called.
+// Release, and the Wait of the Pending that it returns, fail with a *spend.StopError if the numbers
+// of records do not add up, or if the release shard has already published other values of the turn
+// (ErrConflict). If a newer epoch has acquired the counts, nothing is acknowledged and Lost is
+// called.
 type Releaser struct {
 	publisher Publisher
 	encoding  schemas.CountsEncoding
@@ -108,15 +110,15 @@ type Releaser struct {
 	counts map[int]*counts // by release shard
 }
 
-// counts is the state of a release shard's published counts.
+// counts is the state of the published counts of one release shard.
 type counts struct {
 	mu      sync.Mutex
 	epoch   int64
-	writer  CountsWriter                               // nil: to be acquired
+	writer  CountsWriter                               // nil: must be acquired
 	turn    uint64                                     // the open turn
-	found   map[string][]byte                          // published values after the settled turn, from Acquire
-	written map[string][]byte                          // values of the open turn that this epoch has written
-	wait    func(context.Context) (end int64, e error) // for the appends of the open turn
+	earlier map[string][]byte                          // values that earlier epochs published after the settled turn
+	written map[string][]byte                          // values of the open turn that this epoch has published
+	wait    func(context.Context) (end int64, e error) // waits for the appends of the open turn
 }
 
 // Release implements transforms.Releaser.
@@ -155,7 +157,7 @@ func (r *Releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	}
 	ack := schemas.Ack{Epoch: head.Epoch, Turn: head.Turn, ReleaseShard: uint32(shard),
 		ReleaseShards: head.ReleaseShards, Tallies: partials.Tallies(), Keys: keys}
-	return &publishing{counts: c, ack: ack, wait: c.wait, lost: r.lost}, nil
+	return &pendingAck{counts: c, ack: ack, wait: c.wait, lost: r.lost}, nil
 }
 
 func (r *Releaser) countsOf(shard int) *counts {
@@ -169,8 +171,8 @@ func (r *Releaser) countsOf(shard int) *counts {
 	return c
 }
 
-// prepare makes this Releaser the only writer of the counts, and reads any values of the open turn
-// that an earlier epoch published.
+// prepare makes this Releaser the only writer of the counts. It reads the values of the open turn
+// that an earlier epoch has published, if there are any.
 func (r *Releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if c.epoch != head.Epoch || c.writer == nil {
 		if err := r.acquire(ctx, shard, c, head); err != nil {
@@ -187,17 +189,17 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 	if err := c.close(); err != nil {
 		return fmt.Errorf("closing the counts of an earlier epoch: %w", err)
 	}
-	c.epoch, c.found, c.turn = head.Epoch, map[string][]byte{}, 0
+	c.epoch, c.earlier, c.turn = head.Epoch, map[string][]byte{}, 0
 	settled := head.Turn - 1
 	writer, err := r.publisher.Acquire(ctx, shard, head.Epoch, settled, func(turn uint64, key, value []byte) error {
 		if turn <= settled {
 			return nil
 		}
-		if old, known := c.found[string(key)]; known && !bytes.Equal(old, value) {
+		if old, known := c.earlier[string(key)]; known && !bytes.Equal(old, value) {
 			return &spend.StopError{Shard: shard, Turn: turn, Err: ErrConflict,
 				Reason: "the counts topic contains two values for one key and window"}
 		}
-		c.found[string(key)] = value
+		c.earlier[string(key)] = value
 		return nil
 	})
 	if err != nil {
@@ -207,53 +209,53 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 	return nil
 }
 
-// publish writes the values that are not published yet. It stops the deployment if a published
-// value differs from its record or has no record: no value is ever released twice with different
-// noise.
+// publish writes the values that have not been published yet. It returns a *spend.StopError if a
+// published value differs from its record, or has no record. No value is ever released with
+// different noise.
 func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
 	conflict := &spend.StopError{Shard: shard, Turn: turn,
-		Reason: "a published value differs from the one that the log gives now", Err: ErrConflict}
+		Reason: "a published value differs from the value that the log gives now", Err: ErrConflict}
 	if c.written == nil {
 		c.written = make(map[string][]byte, len(records))
 	}
 	missing := make([]Record, 0, len(records))
-	known := 0
+	matched := 0
 	for _, r := range records {
-		old, found := c.found[string(r.Key)]
-		published := found
-		if !found {
+		old, isEarlier := c.earlier[string(r.Key)]
+		published := isEarlier
+		if !isEarlier {
 			old, published = c.written[string(r.Key)]
 		}
 		switch {
 		case published && !bytes.Equal(old, r.Value):
 			return conflict
-		case found:
-			known++
+		case isEarlier:
+			matched++
 		case !published:
 			c.written[string(r.Key)] = r.Value
 			missing = append(missing, r)
 		}
 	}
-	if known != len(c.found) {
+	if matched != len(c.earlier) {
 		return conflict
 	}
-	// All found values belong to this turn.
-	maps.Copy(c.written, c.found)
-	c.found = nil
-	// If a bundle is repeated, nothing is missing, but it must wait: the earlier attempt may have
-	// failed before it waited.
+	// All values in c.earlier belong to this turn.
+	maps.Copy(c.written, c.earlier)
+	c.earlier = nil
+	// If the engine repeats a bundle, nothing is missing. But the repeated bundle must wait, too:
+	// the earlier attempt may have failed before it waited.
 	if c.wait == nil || len(missing) > 0 {
 		c.wait = c.writer.Append(ctx, turn, missing)
 	}
 	return nil
 }
 
-// abandon closes the writer after a failed write, so that the counts are acquired again.
+// abandon closes the writer after a failed write. The counts must then be acquired again.
 func (c *counts) abandon(epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.epoch == epoch {
-		_ = c.close() // the write has failed already
+		_ = c.close() // the failed write is already reported
 	}
 }
 
@@ -263,7 +265,7 @@ func (c *counts) close() error {
 	return closeIfCloser(writer)
 }
 
-// Close closes the writers that were acquired, and then the Publisher.
+// Close closes the acquired writers, and then the Publisher.
 func (r *Releaser) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -281,8 +283,8 @@ func closeIfCloser(v any) error {
 	return nil
 }
 
-// publishing acknowledges a turn once its values are durable.
-type publishing struct {
+// pendingAck is a Pending that acknowledges a turn when its values are durable.
+type pendingAck struct {
 	counts *counts
 	ack    schemas.Ack
 	wait   func(context.Context) (int64, error)
@@ -290,7 +292,7 @@ type publishing struct {
 }
 
 // Wait implements spend.Pending.
-func (p *publishing) Wait(ctx context.Context) ([]spend.Blob, error) {
+func (p *pendingAck) Wait(ctx context.Context) ([]spend.Blob, error) {
 	var err error
 	if p.ack.CountsEnd, err = p.wait(ctx); err != nil {
 		p.counts.abandon(p.ack.Epoch)

@@ -12,13 +12,13 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// tree holds the metrics that belong to a metric whose counts have trees of values, or from whose
-// components other statistics are computed.
+// tree describes how statistics are computed for a metric. It lists the derived metrics that need
+// the metric's trees or components.
 type tree struct {
-	nodes      int               // metric that counts the nodes; −1: the counts have no trees
+	nodes      int               // index of the metric for the nodes; −1: the counts have no trees
 	scale      *metrickind.Scale // scale of the trees
-	statistics []int             // metrics that are computed from the components
-	width      *big.Rat          // of the intervals of all levels combined: see metrickind.Search.Square
+	statistics []int             // indexes of the metrics that are computed from the components or the tree
+	width      *big.Rat          // width with which the intervals of all levels hold: see metrickind.Search.Square
 }
 
 func newTree(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
@@ -43,7 +43,7 @@ func newTree(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t 
 	return t, nil
 }
 
-// statistic is a quantile, a mean or another value that is released alongside a count.
+// statistic is a quantile, a mean or another value that is released with a count.
 type statistic struct {
 	metric int
 	value  metrickind.Estimate
@@ -56,8 +56,8 @@ func (l *ladders) computeAllStatistics(passed []task, counts []cellCount) ([]sch
 	}, func(t *task) ([]schemas.SettledKey, error) { return l.computeStatistics(t, counts) })
 }
 
-// computeStatistics computes the statistics of a released count, draws nodes of its tree for them,
-// and returns the parents of the drawn nodes with the nodes' precision.
+// computeStatistics computes the statistics of a released count, and draws the nodes of its tree
+// that they need. It returns the parents of the drawn nodes, with the precision of the nodes.
 func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	r, tree := &t.result, &l.trees[t.Metric]
 	known := metrickind.Known{
@@ -90,8 +90,8 @@ func (l *ladders) computeStatistics(t *task, counts []cellCount) (settled []sche
 	return settled, nil
 }
 
-// search starts the search in a count's tree, and returns the search and the precision of the
-// nodes. Which nodes are drawn depends only on noisy numbers: the final precision of the count, and
+// search starts the search in the tree of a count. It returns the search and the precision of the
+// nodes. Only noisy numbers decide which nodes are drawn: the final precision of the count, and
 // earlier nodes (docs/guarantee.md, "Quantiles").
 func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
 	tree := &l.trees[t.Metric]
@@ -108,13 +108,13 @@ func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.
 	return search, u, n.begin(search, tree.width, t.result.Value)
 }
 
-// leaf is the exact count of a leaf.
+// leaf is a leaf of a tree with its exact count.
 type leaf struct {
 	node  metrickind.Node
 	count int64
 }
 
-// leavesOf returns the leaves of a key's tree that contain events, ascending.
+// leavesOf returns the leaves of a key's tree that contain events, in ascending order.
 func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 	key := cell.Key
 	cell.Key = string(schemas.NodeKey([]byte(key), 0))
@@ -132,10 +132,10 @@ func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
 	return leaves, nil
 }
 
-// nodes draws the nodes of one key's tree.
+// nodes draws the nodes of the tree of one key.
 type nodes struct {
 	ladders   *ladders
-	cell      cellID // of the metric that counts nodes, with the key of the count
+	cell      cellID // cell of the metric for nodes, with the key of the count
 	precision units.Precision
 	scale     *metrickind.Scale
 	leaves    []leaf
@@ -143,7 +143,7 @@ type nodes struct {
 	sampler   noisereduction.Sampler
 }
 
-// begin draws the first nodes, which are always drawn, and sets the fields of the search that
+// begin draws the first nodes, which every search needs, and sets the fields of the search that
 // depend on them: the unit of all counts, and whether counts may have been clamped. events is the
 // released number of all events, in units of 2^-10.
 func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error {
@@ -154,7 +154,7 @@ func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error 
 	unit := new(big.Int).Lsh(big.NewInt(1), n.exponent)
 	for _, y := range first {
 		component := metrickind.Component{Value: new(big.Rat).SetFrac(y, unit), Variance: variance(n.precision)}
-		s.Beyond = s.Beyond || beyond(component, width)
+		s.Beyond = s.Beyond || maybeClamped(component, width)
 	}
 	s.Events = new(big.Rat).SetFrac(new(big.Int).Mul(unit, big.NewInt(events)), big.NewInt(1<<10))
 	square := new(big.Rat).Mul(width, width)
@@ -172,7 +172,7 @@ func (n *nodes) children(parent metrickind.Node) (children [metrickind.Branching
 	return children, nil
 }
 
-// draw draws one node. All nodes have the same precision, and so the same exponent.
+// draw draws one node. All nodes have the same precision, and therefore the same exponent.
 func (n *nodes) draw(node metrickind.Node) (y *big.Int, err error) {
 	id := n.ladders.identity(n.cell)
 	id.Key = schemas.NodeKey([]byte(n.cell.Key), node)

@@ -30,10 +30,10 @@ func (l *ladders) drawAllExtra(passed []task, counts []cellCount) ([]schemas.Set
 		func(t *task) ([]schemas.SettledKey, error) { return l.drawExtra(t, counts) })
 }
 
-// drawFurther draws the additional components of a count, computes the value from all components,
-// and returns the precisions of the additional ones. These follow from the precision of the first
-// component, which is public: they are successive Gaussian releases (docs/guarantee.md, "Several
-// components").
+// drawExtra draws the additional components of a count and computes the value from all
+// components. It returns the precisions of the additional components. These precisions follow from
+// the precision of the first component, which is public: the components are successive Gaussian
+// releases (docs/guarantee.md, "Several components").
 func (l *ladders) drawExtra(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
 	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value),
@@ -58,23 +58,23 @@ func (l *ladders) drawExtra(t *task, counts []cellCount) (settled []schemas.Sett
 		settled = append(settled, settledKey(cell, u))
 	}
 	if vector := metrickind.Of(spec.Kind).Vector; vector != nil {
-		joined := vector.Join(spec.Bounds(), l.components(t, len(vector.Extra), vector.Ratios))
-		t.joined = &joined
+		value := vector.Join(spec.Bounds(), l.components(t, len(vector.Extra), vector.Ratios))
+		t.combined = &value
 	}
 	return settled, nil
 }
 
-// components returns the first component of a count and its drawn additional ones. Their Width is
-// such that the intervals of the given number of ratios all hold.
+// components returns the first component of a count and the given number of drawn additional ones.
+// With their Width, the intervals of the given number of ratios hold together.
 func (l *ladders) components(t *task, extra, ratios int) metrickind.Components {
 	c := metrickind.Components{Of: t.components[:1+extra], Width: l.widths[t.Metric][ratios-1]}
 	for _, component := range c.Of[1:] {
-		c.Beyond = c.Beyond || beyond(component, c.Width)
+		c.Beyond = c.Beyond || maybeClamped(component, c.Width)
 	}
 	return c
 }
 
-// draw draws an additional component of a count with precision u.
+// draw draws an additional component of a count. u is its precision.
 func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, error) {
 	var sampler noisereduction.Sampler
 	y, exponent, err := sampler.Draw(l.noise, l.identity(c), 1, units.Precision{}, u, count)
@@ -84,38 +84,39 @@ func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, erro
 	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
 }
 
-// ExtraPrecision returns the precision of an additional component: the same fraction of its top
-// as u is of the first component's top, rounded down.
+// ExtraPrecision returns the precision of an additional component. It is the same fraction of the
+// component's top precision as u is of the first component's top precision, rounded down.
 func ExtraPrecision(first, extra *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
 	scaled := new(big.Int).Mul(u.Big(), extra.Top.Big())
 	p, err := units.PrecisionFromBig(scaled.Quo(scaled, first.Top.Big()))
 	switch {
 	case err != nil:
 		return p, fmt.Errorf("computing the precision of %s: %w", extra.Name, err)
-	case p.IsZero(), p.Cmp(extra.Top) > 0: // pipeline/deployment excludes both
+	case p.IsZero(), p.Cmp(extra.Top) > 0: // pipeline/deployment refuses both
 		return p, noisereduction.ErrPrecision
 	}
 	return p, nil
 }
 
-// beyond reports whether the estimated sum may have been clamped (partialGroup.Counts), because the
-// estimate's interval reaches ±MaxCount. It uses only the drawn estimate, not the sum.
-func beyond(c metrickind.Component, width *big.Rat) bool {
+// maybeClamped reports whether the exact sum may have been clamped (partialGroup.Counts), because
+// the estimate's interval reaches ±MaxCount. It uses only the drawn estimate, not the sum.
+func maybeClamped(c metrickind.Component, width *big.Rat) bool {
 	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
 	room.Sub(room, new(big.Rat).Abs(c.Value))
-	half := new(big.Rat).Mul(width, width)
-	return room.Sign() <= 0 || new(big.Rat).Mul(room, room).Cmp(half.Mul(half, c.Variance)) <= 0
+	reach := new(big.Rat).Mul(width, width)
+	return room.Sign() <= 0 || new(big.Rat).Mul(room, room).Cmp(reach.Mul(reach, c.Variance)) <= 0
 }
 
-// variance returns 1/u.
+// variance returns the variance 1/u of noise with precision u.
 func variance(u units.Precision) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), units.FinestBits), u.Big())
 }
 
-// meets reports whether the value meets the target for every true value in the interval. Checking
-// the ends is enough. A relative target is relative to the true value, not to the released one.
+// meets reports whether the released value meets the target, whichever number in the interval is
+// the true value. It is enough to check the ends of the interval. A relative target is relative to
+// the true value, not to the released value.
 func meets(m *schemas.MetricSpec, e *metrickind.Estimate) bool {
 	value := math.Ldexp(float64(e.Value), -10)
-	within := func(truth float64) float64 { return max(m.Absolute, float64(m.Relative*math.Abs(truth))) }
-	return m.HasTarget() && e.High-value <= within(e.High) && value-e.Low <= within(e.Low)
+	tolerance := func(truth float64) float64 { return max(m.Absolute, float64(m.Relative*math.Abs(truth))) }
+	return m.HasTarget() && e.High-value <= tolerance(e.High) && value-e.Low <= tolerance(e.Low)
 }

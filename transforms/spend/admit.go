@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// decide admits the users of the windows that end with a turn and reserves their worst-case costs.
-// The previous turn must be charged.
+// decide admits users to the windows that end with a turn, and reserves the worst-case costs. The
+// previous turn must have been charged.
 func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, slice *contributions,
 	records uint64) (*schemas.Delta, error) {
 	if err := a.checkNext(turn); err != nil {
@@ -35,13 +35,13 @@ func (a *shardAccounts) decide(turn uint64, windows []schemas.MetricWindow, slic
 	return d, a.retainSlices(d)
 }
 
-// setDecided records a turn as decided, to be charged once it is settled.
+// setDecided records that a turn has been decided. The turn is charged after it has been settled.
 func (a *shardAccounts) setDecided(d *schemas.Delta, ended *endedWindows, r reservations) {
 	ended.forgetUsers()
 	a.turn, a.decided = d.Turn, &decision{d, ended, r}
 }
 
-// admission is the state of a pass over a turn's users.
+// admission is the state of one pass over the users of a turn.
 type admission struct {
 	*shardAccounts
 	ended        *endedWindows
@@ -50,9 +50,9 @@ type admission struct {
 	tallies      []schemas.WindowTally
 }
 
-// admit decides how many of a user's events count in each window that ends, in admission order, and
-// reserves their worst-case cost. A user without a counted event in a window pays nothing for it,
-// and can still be admitted to later ones.
+// admit decides, for each window that ends, how many of a user's events count, and reserves the
+// worst-case cost of these events. It takes the windows in admission order. A user who has no
+// counted event in a window pays nothing for it, and can still be admitted to later windows.
 func (a *admission) admit(u *member) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	admitted := a.scratch.bitsFor(len(a.ended.windows))
@@ -63,8 +63,8 @@ func (a *admission) admit(u *member) error {
 		if u.byWindow[i] == nil {
 			continue
 		}
-		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
-		kept, tally, err := a.clip.clipWindow(m, a.ended, i, u, left)
+		m, limit := &a.rules.metrics[w.Metric], a.spendable(place, &account, u, w)
+		kept, tally, err := a.clip.clipWindow(m, a.ended, i, u, limit)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (a *admission) admit(u *member) error {
 			continue
 		}
 		worst, ok := a.rules.price(m, kept, a.clip.extra, a.clip.leaves)
-		if !ok || worst > left {
+		if !ok || worst > limit {
 			tally.Beyond, tally.Counted = tally.Beyond+tally.Counted, 0
 			a.tallies[i].Add(tally)
 			continue
@@ -102,8 +102,9 @@ func (a *admission) admit(u *member) error {
 	return nil
 }
 
-// applyDelta makes the same reservations as decide, from a delta in the ledger instead of events.
-// It fails if it cannot make all: an admission without a reservation is never charged.
+// applyDelta makes the same reservations as decide, but from a delta in the ledger instead of
+// events. It returns an error if it cannot make all of them, because an admission without a
+// reservation would never be charged.
 func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWindow) error {
 	if err := a.checkNext(d.Turn); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWin
 	next := 0
 	err = ended.eachMember(func(u *member) error {
 		if next == len(d.Users) || d.Users[next].ID != u.ID || d.Users[next].Period != u.Period {
-			return nil // no contribution in this slice, and no admission
+			return nil // the user has no contribution in this slice and no admission
 		}
 		decided := &d.Users[next]
 		next++
@@ -143,10 +144,10 @@ func (a *shardAccounts) applyDelta(d *schemas.Delta, windows []schemas.MetricWin
 	return a.retainSlices(d)
 }
 
-// reserve makes the reservations for a user's admissions in the ledger.
-func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas.Bits, to *reservations) error {
+// reserve makes the reservations for a user's admissions that the ledger contains.
+func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas.Bits, out *reservations) error {
 	place, account := a.store.Find(u.ID, u.Period)
-	from := len(to.list)
+	from := len(out.list)
 	a.clip.beginUser(len(ended.windows))
 	for i, w := range ended.windows {
 		if !admitted.Get(i) {
@@ -155,8 +156,8 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		if u.byWindow[i] == nil {
 			return errNothingKept
 		}
-		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
-		kept, tally, err := a.clip.clipWindow(m, ended, i, u, left)
+		m, limit := &a.rules.metrics[w.Metric], a.spendable(place, &account, u, w)
+		kept, tally, err := a.clip.clipWindow(m, ended, i, u, limit)
 		switch {
 		case err != nil:
 			return err
@@ -164,17 +165,17 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 			return errNothingKept
 		}
 		worst, ok := a.rules.price(m, kept, a.clip.extra, a.clip.leaves)
-		if !ok || worst > left {
+		if !ok || worst > limit {
 			return errOverBudget
 		}
 		if err := account.Reserve(a.rules.Budget, worst); err != nil {
 			return fmt.Errorf("%w: %w", errOverBudget, err)
 		}
 		a.clip.counted[i] = tally.Counted
-		to.add(u, i, worst, a.clip)
+		out.add(u, i, worst, a.clip)
 	}
-	if len(to.list) == from {
+	if len(out.list) == from {
 		return nil
 	}
-	return a.storeAccount(place, u, account, to, from)
+	return a.storeAccount(place, u, account, out, from)
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// This file decides which of a user's events the budget pays for. admit counts the others as
-// Beyond.
+// This file decides which of a user's events the budget pays for. The others are Beyond.
 
-// affordable returns, for each of the user's keys, the amount that the allowance pays for.
+// affordable returns, for each of the user's keys, the amount for which the allowance pays.
 func (c *clipper) affordable(allowance units.Mu2) []uint64 {
-	if c.m.prefixes() {
-		c.upper = true
+	if c.m.countsByRank() {
+		c.upperBounds = true
 		_, fits := costOf(c.sizes, math.MaxUint64, allowance, c)
-		if c.upper = false; fits {
+		if c.upperBounds = false; fits {
 			return c.sizes
 		}
 		for i := range c.userKeys {
@@ -27,12 +26,12 @@ func (c *clipper) affordable(allowance units.Mu2) []uint64 {
 	return c.water.fill(c.sizes, allowance, c)
 }
 
-// price implements pricer. If the metric counts a key's first events by rank, it is the price of
-// the first n of them. So that it does not fall as n grows, each sum is the maximum over the first
-// 1, 2, … n events.
+// price implements pricer. If the metric counts the first events of a key by rank, the result is
+// the price of the first n events. Each sum in it is the maximum over the first 1, 2, … n events,
+// so the price does not fall as n grows.
 func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
 	m := c.m
-	if !m.prefixes() {
+	if !m.countsByRank() {
 		return units.Charge(n, m.spec.Top)
 	}
 	_, peaks := c.addUp(&c.userKeys[i], n)
@@ -54,10 +53,10 @@ func addCharge(sum, charge units.Mu2, fits bool) (units.Mu2, bool) {
 	return sum, ok && fits
 }
 
-// priceOfTree returns the price of all nodes of the tree of a key's first n events.
+// priceOfTree returns the price of all tree nodes to which the first n events of a key contribute.
 func (c *clipper) priceOfTree(k *userKey, n uint64) (units.Mu2, bool) {
 	levels, top := c.m.scale.Levels(), c.rules.metrics[c.m.nodes].spec.Top
-	if c.upper {
+	if c.upperBounds {
 		return units.ChargeSquares(uint64(levels)*n*n, top)
 	}
 	from := len(c.leaves)
@@ -67,40 +66,40 @@ func (c *clipper) priceOfTree(k *userKey, n uint64) (units.Mu2, bool) {
 	return units.ChargeSquares(squares, top)
 }
 
-// pricer returns the prices of a user's keys in a window. The keys are numbered from 0.
+// pricer computes prices for the keys of one user in one window. The keys are numbered from 0.
 type pricer interface {
-	// price returns the cost of counting the amount c ≥ 1 of a key; ok is false if no account can
-	// pay it. The cost does not fall as c grows.
+	// price returns the cost of counting the amount c ≥ 1 of a key. ok is false if no account can
+	// pay this cost. The cost does not fall as c grows.
 	price(key int, c uint64) (cost units.Mu2, ok bool)
 	// rank returns a key's rank among the user's keys.
 	rank(key int) [16]byte
 }
 
-// water divides an allowance among a user's keys by filling them to the same level.
+// water divides an allowance among the keys of a user. It fills all keys to the same level.
 type water struct {
-	counts []uint64
-	more   []oneMore
+	counts     []uint64
+	candidates []candidate
 }
 
-// oneMore is a key of which one more event could be counted, and the additional cost.
-type oneMore struct {
+// candidate is a key for which one more event could be counted, with the additional cost.
+type candidate struct {
 	key  int
 	cost units.Mu2
 	rank [16]byte
 }
 
-// fill returns the counted amount of each key. Keys are filled like vessels of the given sizes, up
-// to the greatest common level that the allowance pays for. Then, in the order of ranks, one more
-// is counted of each key that is not full, if the rest of the allowance pays for it. The result is
-// valid until the next call.
+// fill returns the counted amount of each key. It fills the keys like vessels of the given sizes,
+// up to the highest common level for which the allowance pays. It then takes the keys that are not
+// full in the order of their ranks, and counts one more event of each if the remaining allowance
+// pays for it. The result is valid until the next call.
 //
-// If c events of any key cost c²·u, no other choice within the allowance counts more events: moving
-// an event to a key with a higher level costs more.
+// If c events of any key cost c²·u, no other choice within the allowance counts more events,
+// because it costs more to count an event of a key with a higher level.
 func (w *water) fill(sizes []uint64, allowance units.Mu2, prices pricer) []uint64 {
 	if _, fits := costOf(sizes, math.MaxUint64, allowance, prices); fits {
 		return sizes
 	}
-	// low fits, and high does not.
+	// Invariant: the allowance pays for the level low, but not for the level high.
 	low, high := uint64(0), slices.Max(sizes)
 	for step := uint64(1); step < high; step *= 2 {
 		if _, fits := costOf(sizes, step, allowance, prices); !fits {
@@ -122,13 +121,14 @@ func (w *water) fill(sizes []uint64, allowance units.Mu2, prices pricer) []uint6
 	for _, size := range sizes {
 		w.counts = append(w.counts, min(size, low))
 	}
-	w.addOneMore(sizes, low, allowance-cost, prices)
+	w.raiseByOne(sizes, low, allowance-cost, prices)
 	return w.counts
 }
 
-// addOneMore counts one more of each key above the level, if the rest of the allowance pays for it.
-func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, prices pricer) {
-	w.more = w.more[:0]
+// raiseByOne takes the keys above the level in the order of their ranks. It counts one more event
+// of each if the remaining allowance pays for it.
+func (w *water) raiseByOne(sizes []uint64, level uint64, remaining units.Mu2, prices pricer) {
+	w.candidates = w.candidates[:0]
 	for key, size := range sizes {
 		if size <= level {
 			continue
@@ -138,25 +138,25 @@ func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, prices 
 			before, _ := prices.price(key, level)
 			cost -= before
 		}
-		if ok && cost <= rest {
-			w.more = append(w.more, oneMore{key: key, cost: cost})
+		if ok && cost <= remaining {
+			w.candidates = append(w.candidates, candidate{key: key, cost: cost})
 		}
 	}
-	if len(w.more) > 1 {
-		for i := range w.more {
-			w.more[i].rank = prices.rank(w.more[i].key)
+	if len(w.candidates) > 1 {
+		for i := range w.candidates {
+			w.candidates[i].rank = prices.rank(w.candidates[i].key)
 		}
-		slices.SortFunc(w.more, func(a, b oneMore) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+		slices.SortFunc(w.candidates, func(a, b candidate) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 	}
-	for _, m := range w.more {
-		if m.cost <= rest {
+	for _, m := range w.candidates {
+		if m.cost <= remaining {
 			w.counts[m.key]++
-			rest -= m.cost
+			remaining -= m.cost
 		}
 	}
 }
 
-// costOf returns the cost of filling keys to a level, and whether the allowance pays for it.
+// costOf returns the cost of filling all keys to a level, and whether the allowance pays for it.
 func costOf(sizes []uint64, level uint64, allowance units.Mu2, prices pricer) (sum units.Mu2, fits bool) {
 	for key, size := range sizes {
 		c := min(size, level)
@@ -173,25 +173,26 @@ func costOf(sizes []uint64, level uint64, allowance units.Mu2, prices pricer) (s
 }
 
 // Filler chooses the counted part of a user's keys if all keys have the same price. The zero value
-// is ready for use. Not safe for concurrent use.
+// is ready for use. A Filler is not safe for concurrent use.
 type Filler struct {
-	water water
-	even  evenPrice
+	water  water
+	prices uniformPrice
 }
 
-// evenPrice is the price c²·u for the amount c of any key.
-type evenPrice struct {
+// uniformPrice is a pricer in which the amount c of any key costs c²·u.
+type uniformPrice struct {
 	top    units.Precision
 	rankOf func(key int) [16]byte
 }
 
-func (p *evenPrice) price(_ int, c uint64) (units.Mu2, bool) { return units.Charge(c, p.top) }
-func (p *evenPrice) rank(key int) [16]byte                   { return p.rankOf(key) }
+func (p *uniformPrice) price(_ int, c uint64) (units.Mu2, bool) { return units.Charge(c, p.top) }
+func (p *uniformPrice) rank(key int) [16]byte                   { return p.rankOf(key) }
 
-// Fill returns the counted amounts of keys with the given sizes: as much as the allowance pays for
-// at the precision top, with the same level in all keys that are not counted in full. rank orders
-// the user's keys. The result is valid until the next call.
+// Fill returns the counted amounts of keys with the given sizes. They are the largest amounts for
+// which the allowance pays at the precision top. All keys that are not fully counted have the same
+// level, except for one more event of some keys. rank determines the order of these keys. The
+// result is valid until the next call.
 func (f *Filler) Fill(sizes []uint64, allowance units.Mu2, top units.Precision, rank func(key int) [16]byte) []uint64 {
-	f.even = evenPrice{top, rank}
-	return f.water.fill(sizes, allowance, &f.even)
+	f.prices = uniformPrice{top, rank}
+	return f.water.fill(sizes, allowance, &f.prices)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// charge charges the decided turn: every admitted user pays for the released keys, and the rest of
+// charge charges the decided turn. Every admitted user pays for the released keys, and the rest of
 // the reservation becomes available again.
 func (a *shardAccounts) charge(s *Settlement) error {
 	if a.decided == nil || a.turn != s.Turn {
@@ -23,7 +23,7 @@ func (a *shardAccounts) charge(s *Settlement) error {
 	return a.dropPeriods()
 }
 
-// settleReservations replaces each reservation by the actual cost.
+// settleReservations replaces every reservation with the actual cost.
 func (a *shardAccounts) settleReservations(d *decision, s *Settlement) error {
 	prices, err := a.prices(d, s)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *shardAccounts) settleReservations(d *decision, s *Settlement) error {
 	return nil
 }
 
-// dropPeriods drops the accounts of budget periods that no further window can charge.
+// dropPeriods drops the accounts of budget periods that no later window can charge.
 func (a *shardAccounts) dropPeriods() error {
 	least := a.windows.LeastPeriod(a.turn)
 	if least <= a.period {
@@ -77,7 +77,7 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices holds the precisions that the contributors to a decided turn pay for.
+// prices holds the precisions for which the contributors to a decided turn pay.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
@@ -116,14 +116,14 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	return p, nil
 }
 
-// cost returns the cost of a user's contributions to a window of a settled turn. If a metric takes
-// its keys from another metric, a key that was not released costs nothing, because no noise was
-// drawn for it. Only released keys have additional components.
-func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
+// cost returns the cost of a user's contributions to one window of a settled turn. If a metric
+// takes its keys from another metric, a key that was not released costs nothing, because no noise
+// was drawn for that key. Only released keys have additional components.
+func (p *prices) cost(reserved *reservations, r *reservation) (units.Mu2, error) {
 	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
 	var actual units.Mu2
-	for leaves := all.leavesOf(r); len(leaves) > 0; {
+	for leaves := reserved.leavesOf(r); len(leaves) > 0; {
 		var selected []leafCount
 		selected, leaves = firstTree(leaves)
 		key := selected[0].key
@@ -133,8 +133,8 @@ func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 		}
 		actual, _ = actual.Add(charge)
 	}
-	for i, k := range all.keptOf(r) {
-		for j, n := range all.extraOf(r, i, len(m.extra)) {
+	for i, k := range reserved.keptOf(r) {
+		for j, n := range reserved.extraOf(r, i, len(m.extra)) {
 			u := p.extra[window][j][k.key]
 			if u.IsZero() != p.released[window][k.key].IsZero() {
 				return 0, errNoPrice
@@ -153,6 +153,5 @@ func (p *prices) cost(all *reservations, r *reservation) (units.Mu2, error) {
 }
 
 // errNoPrice is returned if a settlement lacks a public key, or an additional component of a
-// released key. A private key that was not released costs the first rung; a public one is always
-// released.
+// released key. An unreleased private key costs the first rung; a public key is always released.
 var errNoPrice = errors.New("a key that was counted is missing from the settlement")

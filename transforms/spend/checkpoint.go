@@ -14,14 +14,14 @@ import (
 )
 
 // ErrInterrupted is returned if the ledger already contains decisions of the turn after the settled
-// one. That turn must be finished under the rules that made them.
+// turn. That turn must be finished under the rules under which it was decided.
 var ErrInterrupted = errors.New("a turn was interrupted")
 
 // ErrForeignLedger is returned if the ledger contains accounts that this deployment did not write.
 var ErrForeignLedger = errors.New("the ledger contains accounts that this deployment did not write")
 
-// Checkpoint acquires a shard for an epoch and returns its accounts and open slices as of a settled
-// turn whose charges are included. Errors: ErrInterrupted, accounts.ErrSuperseded, *StopError.
+// Checkpoint acquires a shard for an epoch. It returns its accounts and open slices as of a settled
+// turn, with that turn's charges. Errors: ErrInterrupted, accounts.ErrSuperseded, *StopError.
 func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uint64) (schemas.Snapshot, error) {
 	s := e.shard(n)
 	s.mu.Lock()
@@ -29,42 +29,43 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	if err := e.acquireAsOf(ctx, n, s, epoch, settled); err != nil {
 		return schemas.Snapshot{}, err
 	}
-	if len(s.found) > 0 {
+	if len(s.laterDeltas) > 0 {
 		return schemas.Snapshot{}, fmt.Errorf("reading shard %d as of turn %d: %w", n, settled, ErrInterrupted)
 	}
 	return s.accounts.snapshot(settled, epoch), nil
 }
 
-// acquireAsOf acquires a shard as of a settled, charged turn. s.found holds later decisions.
+// acquireAsOf acquires a shard as of a settled turn, including the charges of that turn. Decisions
+// of later turns are in s.laterDeltas.
 func (e *Engine) acquireAsOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
 	return e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, Turn: settled + 1})
 }
 
-// Standing is the account of one user in one budget period, as of a settled turn.
+// Standing describes the account of one user in one budget period, as of a settled turn.
 type Standing struct {
 	Period int64
 	Spent  units.Mu2
-	Left   []Left // for the metrics that have an allowance
-	// Paid lists the charges of the last turns, in order. The ledger does not contain older ones.
+	Left   []Left // for the metrics with an allowance
+	// Paid lists the charges of the last turns, in order. The ledger lacks earlier charges.
 	Paid []Paid
 }
 
-// Paid is the charge for one window.
+// Paid is a user's charge for one window.
 type Paid struct {
 	Metric string
 	schemas.MetricWindow
 	Cost units.Mu2
 }
 
-// Left is the amount left in a metric's bucket.
+// Left is the unspent amount in a metric's bucket.
 type Left struct {
 	Metric      string
 	Left, Burst units.Mu2
 }
 
-// Standings returns a user's accounts as of a settled turn that ends at time end, oldest budget
-// period first, and whether the user was forgotten. They exclude turns that are decided but not
-// settled. Errors are those of Checkpoint except ErrInterrupted.
+// Standings returns a user's accounts as of a settled turn, oldest budget period first. end is the
+// time at which that turn ends. forgotten reports whether the user was forgotten. Turns that are
+// decided but not settled are excluded. Errors are those of Checkpoint except ErrInterrupted.
 func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing,
 	forgotten bool, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
@@ -96,12 +97,12 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 		}
 		out = append(out, standing)
 	}
-	return out, s.accounts.forgot(id), nil
+	return out, s.accounts.isForgotten(id), nil
 }
 
-// Spent appends to all, by budget period, the amount that each account of a shard has spent as of a
-// settled turn. Errors are those of Standings.
-func (e *Engine) Spent(ctx context.Context, n int, settled uint64, all map[int64][]units.Mu2) error {
+// Spent appends to spent[period], for every account of a shard, the amount that the account has
+// spent as of a settled turn. Errors are those of Standings.
+func (e *Engine) Spent(ctx context.Context, n int, settled uint64, spent map[int64][]units.Mu2) error {
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,9 +110,9 @@ func (e *Engine) Spent(ctx context.Context, n int, settled uint64, all map[int64
 		return err
 	}
 	for entry := range s.accounts.store.All() {
-		all[entry.Period] = append(all[entry.Period], entry.Account.Spent)
+		spent[entry.Period] = append(spent[entry.Period], entry.Account.Spent)
 	}
-	s.forget() // so that only one shard is in memory at a time
+	s.forget() // only one shard may be in memory at a time
 	return nil
 }
 
@@ -124,13 +125,13 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 	return s
 }
 
-// Store writes a snapshot to a shard's ledger and waits until it is durable. It does not use the
-// slot of the newest snapshot; if an earlier attempt has written the same snapshot, it writes
-// nothing. Errors: ErrInterrupted if the ledger contains a later turn's decisions, ErrForeignLedger
-// if it contains other accounts as of this turn or any as of a later one.
-func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas.Snapshot) error {
+// Store writes a snapshot to a shard's ledger and waits until it is durable. It does not overwrite
+// the newest snapshot. If an earlier attempt has written the same snapshot, Store writes nothing.
+// Errors: ErrInterrupted if the ledger contains decisions of a later turn; ErrForeignLedger if it
+// contains other accounts as of this turn, or any accounts as of a later turn.
+func Store(ctx context.Context, store accounts.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
-	writer, err := to.Acquire(ctx, n, snapshot.Epoch, ledger.Add)
+	writer, err := store.Acquire(ctx, n, snapshot.Epoch, ledger.Add)
 	if err != nil {
 		return fmt.Errorf("acquiring shard %d: %w", n, err)
 	}
@@ -145,14 +146,14 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 				info.Turn, ErrForeignLedger)
 		}
 	}
-	found, slot, err := newestSnapshot(&ledger, snapshot.Turn)
+	newest, slot, err := newestSnapshot(&ledger, snapshot.Turn)
 	if err != nil {
 		return err
 	}
 	switch {
-	case found.Turn == snapshot.Turn && sameState(&found, &snapshot):
+	case newest.Turn == snapshot.Turn && sameState(&newest, &snapshot):
 		return nil
-	case found.Turn == snapshot.Turn && found.Turn > 0: // a snapshot of turn 0 contains only marks of forgotten users
+	case newest.Turn == snapshot.Turn && newest.Turn > 0: // a snapshot of turn 0 has only marks of forgotten users
 		return fmt.Errorf("storing shard %d: another snapshot as of turn %d exists: %w", n, snapshot.Turn,
 			ErrForeignLedger)
 	}
@@ -173,8 +174,8 @@ func sameState(a, b *schemas.Snapshot) bool {
 }
 
 // Reshard distributes the accounts of all shards, as of one turn, over another number of shards. It
-// drops the slices of open windows, which a change ends early. Every new shard gets the marks of
-// all forgotten users, because a mark does not reveal its shard.
+// drops the slices of open windows, because a change ends these windows early. Every new shard gets
+// the marks of all forgotten users, because a mark does not reveal the shard of its user.
 func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	fresh := make([]schemas.Snapshot, shards)
 	for i := range old {
@@ -182,8 +183,8 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 			return nil, fmt.Errorf("resharding: shards are as of different turns, %d and %d", old[0].Turn, old[i].Turn)
 		}
 		for _, a := range old[i].Accounts {
-			to := &fresh[schemas.ShardOf(a.ID, shards)]
-			to.Accounts = append(to.Accounts, a)
+			target := &fresh[schemas.ShardOf(a.ID, shards)]
+			target.Accounts = append(target.Accounts, a)
 		}
 	}
 	var forgotten []schemas.ForgottenMark

@@ -15,10 +15,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// clipper chooses the counted part of one user's contributions, within the metric's caps, if any,
-// and the user's allowance (affordable.go). The choice depends only on the user's own records and
-// allowance, and on keyed hashes of them, never on order, partition or other users. Not safe for
-// concurrent use.
+// clipper chooses the part of one user's contributions that is counted, within the caps of the
+// metric and the user's allowance (affordable.go). The choice depends only on the user's own
+// records and allowance, and on keyed hashes of them, but never on order, partition or other users.
+// A clipper is not safe for concurrent use.
 type clipper struct {
 	rules  *Rules
 	hasher *schemas.Hasher
@@ -26,29 +26,29 @@ type clipper struct {
 	w      *contributions
 	u      *schemas.ContribUser
 
-	userKeys []userKey
-	sizes    []uint64               // by user key: the countable part
-	records  []rankedRecord         // of the user's keys, if the metric reads values
-	upper    bool                   // prices are upper bounds, which need no ranks
-	ranks    map[metricKey][16]byte // cached ranks of a Person's keys; nil in a run
-	water    water
+	userKeys    []userKey
+	sizes       []uint64               // by user key: the countable part
+	records     []rankedRecord         // records of the user's keys, if the metric reads values
+	upperBounds bool                   // whether prices are upper bounds, which need no ranks
+	ranks       map[metricKey][16]byte // cached ranks of the keys of a Person; nil in a run
+	water       water
 
 	kept    []kept
-	extra   []int64     // by key of kept and additional component: the user's contribution
-	leaves  []leafCount // by key of kept: the leaves of its tree
-	counted []uint64    // by window: the number of counted events; 0 if the user is not admitted
+	extra   []int64     // by kept key and additional component: the user's contribution
+	leaves  []leafCount // by kept key: the leaves of the key's tree
+	counted []uint64    // by window: number of counted events; 0 if the user is not admitted
 }
 
-// kept is the counted part of a user's contribution to a key.
+// kept is the part of a user's contribution to a key that is counted.
 type kept struct {
 	key   uint32 // index into the keys of the contributions
 	total int64  // the user's contribution to the count, see metrickind.Kind
 }
 
-// contribution returns the sensitivity of the count to the user.
+// contribution returns the size of the contribution: the count's sensitivity to this user.
 func (k kept) contribution() uint64 { return size(k.total) }
 
-// size is |n|, for −2⁶³ as well.
+// size returns |n|, also for n = −2⁶³.
 func size(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
@@ -56,14 +56,14 @@ func size(n int64) uint64 {
 	return uint64(n)
 }
 
-// userKey is a key of the user.
+// userKey is one key of the user.
 type userKey struct {
 	key     uint32
 	n       uint64 // number of events
 	within  uint64 // number of events within the cap
 	total   int64  // total of the events within the cap; unused if metric.prefixes
-	records [2]int // from and to: positions of the key's records among the clipper's
-	ranked  bool   // whether these records are in the order of ranks
+	records [2]int // start and end of the key's records in clipper.records
+	ranked  bool   // whether these records are sorted by rank
 	rank    [16]byte
 }
 
@@ -74,20 +74,20 @@ type rankedRecord struct {
 	val  int64
 }
 
-// errRecords is returned if a metric needs records one by one and some are missing.
+// errRecords is returned if a metric needs the individual records and some are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
 func newClipper(r *Rules) *clipper {
 	return &clipper{rules: r, hasher: schemas.NewHasher(r.UserHash.Reveal())}
 }
 
-// beginUser starts a new user, not yet admitted to any of the given number of windows.
+// beginUser starts a new user, who is not yet admitted to any of the given number of windows.
 func (c *clipper) beginUser(windows int) {
 	c.counted = append(c.counted[:0], make([]uint64, windows)...)
 }
 
-// clipWindow returns the counted part of a user's contributions to window i, as clipUser does. The
-// user's admissions to the windows before it must be decided.
+// clipWindow returns the counted part of a user's contributions to window i; see clipUser. The
+// user's admissions to all earlier windows must have been decided.
 func (c *clipper) clipWindow(m *metric, e *endedWindows, i int, u *member,
 	allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
 	if m.kind.Share {
@@ -97,8 +97,9 @@ func (c *clipper) clipWindow(m *metric, e *endedWindows, i int, u *member,
 	return c.clipUser(m, e.contributions[i], e.matches[i], u.byWindow[i], allowance)
 }
 
-// divide returns a user's contribution to a share: how many events its metric counted and how many
-// it left out, together at most the share's cap. Keys are indexes into the share's public keys.
+// divide returns a user's contribution to a metric's share of counted events: the number of events
+// that the metric counted, and the number that it left out. Their sum is at most the cap of the
+// share. The keys in the result are indexes into the share's public keys.
 func (c *clipper) divide(m *metric, matches []bool, u *schemas.ContribUser,
 	counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
@@ -124,9 +125,9 @@ func (c *clipper) divide(m *metric, matches []bool, u *schemas.ContribUser,
 }
 
 // clipUser returns the user's contributions within the metric's caps and the allowance, ascending
-// by key, and the tally of the user's events: each is counted, or beyond a cap or the allowance.
-// c.further and c.leaves hold the user's additional components and leaves for the same keys. The
-// lists are valid until the next call.
+// by key. tally counts every event of the user as counted, or as beyond a cap or the allowance.
+// c.further and c.leaves then hold the additional components and the leaves of the same keys. All
+// these lists are valid until the next call.
 func (c *clipper) clipUser(m *metric, w *contributions, matches []bool, u *schemas.ContribUser,
 	allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
 	c.m, c.w, c.u = m, w, u
@@ -160,43 +161,43 @@ func (c *clipper) clipUser(m *metric, w *contributions, matches []bool, u *schem
 			k.within, k.total = m.kind.Contribution(k.n, m.bounds)
 		}
 		c.sizes = append(c.sizes, size(k.total))
-		if m.prefixes() {
+		if m.countsByRank() {
 			c.sizes[i] = k.within
 		}
 	}
 	c.kept, c.extra, c.leaves = c.kept[:0], c.extra[:0], c.leaves[:0]
 	for i, n := range c.affordable(allowance) {
-		k, all := &c.userKeys[i], c.sizes[i]
-		counted := c.eventsOf(k, n, all)
+		k, full := &c.userKeys[i], c.sizes[i]
+		counted := c.eventsOf(k, n, full)
 		tally.Counted += counted
 		tally.Beyond += k.n - counted
-		if n > 0 || all == 0 {
+		if n > 0 || full == 0 {
 			c.addKept(k, n)
 		}
 	}
 	return c.kept, tally, nil
 }
 
-// eventsOf returns the number of a key's events that count if only part of their total counts.
-func (c *clipper) eventsOf(k *userKey, part, all uint64) uint64 {
+// eventsOf returns how many events of a key count if part of its total amount is counted.
+func (c *clipper) eventsOf(k *userKey, part, total uint64) uint64 {
 	switch {
-	case part == all:
+	case part == total:
 		return k.within
-	case all == math.MaxInt64: // the total may be clamped to it
+	case total == math.MaxInt64: // the total may have been clamped
 		exact, _ := c.addUp(k, k.within)
 		events := new(big.Int).SetUint64(k.within)
 		events.Mul(events, new(big.Int).SetUint64(part))
 		return events.Quo(events, exact[0].Abs().Big()).Uint64()
 	}
 	high, low := bits.Mul64(k.within, part)
-	events, _ := bits.Div64(high, low, all)
+	events, _ := bits.Div64(high, low, total)
 	return events
 }
 
-// addKept adds a key and its counted amount n.
+// addKept adds a key, of which the amount n is counted, to c.kept.
 func (c *clipper) addKept(k *userKey, n uint64) {
 	total := int64(n)
-	if c.m.prefixes() {
+	if c.m.countsByRank() {
 		sums, _ := c.addUp(k, n)
 		total = clamped(sums[0])
 		for _, sum := range sums[1:len(c.m.values)] {
@@ -232,13 +233,13 @@ func (c *clipper) rank(i int) [16]byte {
 	return rank
 }
 
-// metricKey is a key of a user in the windows of a metric.
+// metricKey identifies a key of the user in the windows of one metric.
 type metricKey struct {
 	m   *metric
 	key uint32
 }
 
-// collectRecords collects the records of a key and applies the cap, which keeps the least ranks.
+// collectRecords collects a key's records and applies the cap, which keeps the least ranks.
 func (c *clipper) collectRecords(k *userKey, matches []bool) error {
 	m, from := c.m, len(c.records)
 	var n uint64
@@ -252,7 +253,7 @@ func (c *clipper) collectRecords(k *userKey, matches []bool) error {
 				rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
-	// Both numbers saturate. A label's number may saturate before the sum of its records does.
+	// Both numbers saturate. That of a label may saturate before the sum of its records does.
 	if n < k.n || n > k.n && k.n < math.MaxUint32 {
 		return errRecords
 	}
@@ -260,7 +261,7 @@ func (c *clipper) collectRecords(k *userKey, matches []bool) error {
 	if k.within < n {
 		c.rankRecords(k)
 	}
-	if !m.prefixes() {
+	if !m.countsByRank() {
 		sums, _ := c.addUp(k, k.within)
 		k.total = clamped(sums[0])
 	}
@@ -280,9 +281,9 @@ func (c *clipper) rankRecords(k *userKey) {
 	slices.SortFunc(records, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
-// addUp returns the sum of the first n events of a key for each component, and the maximum of each
-// sum over the first 1, 2, … n events. If c.upper is set, it returns bounds that hold in every
-// order.
+// addUp returns, for each component, the sum over the first n events of a key. peaks holds the
+// maximum of each sum over the first 1, 2, … n events. With c.upperBounds, the results are bounds
+// that hold in every order of the events.
 func (c *clipper) addUp(k *userKey,
 	n uint64) (sums [metrickind.MaxComponents]int128.Int, peaks [metrickind.MaxComponents]uint64) {
 	for _, r := range c.records[k.records[0]:k.records[1]] {
@@ -293,11 +294,11 @@ func (c *clipper) addUp(k *userKey,
 		n -= part
 		for i, value := range c.m.values {
 			add := value(r.val, c.m.bounds)
-			if c.upper {
+			if c.upperBounds {
 				add = max(add, -add)
 			}
 			sums[i] = sums[i].AddTimes(add, part)
-			// Within equal records, a sum moves in only one direction.
+			// Within equal records, a sum only rises or only falls.
 			peaks[i] = max(peaks[i], size(clamped(sums[i])))
 		}
 	}

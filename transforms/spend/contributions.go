@@ -12,26 +12,27 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// contributions holds the events of a shard's users in an interval of event time: a sorted
-// dictionary of labels and, for each user and budget period, the number of events with each label.
-// It does not depend on the order in which events arrive, or on how they are packed.
+// contributions holds the events of a shard's users in one interval of event time. It consists of a
+// sorted dictionary of labels and, for each user and budget period, the number of events with each
+// label. It does not depend on the order in which events arrive, or on how they are packed.
 type contributions struct {
 	labels   []schemas.Label
 	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending
-	filtered []uint64              // by metric: number of records that do not belong to it
+	filtered []uint64              // by metric: number of records that are not counted in the metric
 	keys     [][]byte              // distinct keys of the labels, ascending
 	keyOf    []uint32              // by label: index of its key
 }
 
-// merged is reusable memory for the users of merged contributions.
+// merged holds reusable memory for the users of merged contributions.
 type merged struct {
 	refs, spare []userRef
 	users       []schemas.ContribUser
 	entries     []schemas.KeyCount
 }
 
-// gather merges the batches of one shard and turn. The users are valid until m is used again.
-func gather(r *Rules, m *merged, batches []schemas.Contributions) (*contributions, uint64, error) {
+// mergeBatches merges the batches of one shard and turn. It also returns their number of records.
+// The users in the result are valid until m is used again.
+func mergeBatches(r *Rules, m *merged, batches []schemas.Contributions) (*contributions, uint64, error) {
 	parts := make([]*contributions, len(batches))
 	var records uint64
 	for i := range batches {
@@ -64,14 +65,14 @@ func (m *merged) merge(parts []*contributions) (*contributions, error) {
 	return c, nil
 }
 
-// labelRef is the position of a label among the parts. lead is the beginning of its key, so that
-// most comparisons read only the sorted slice.
+// labelRef is the position of a label among the parts. lead is the beginning of the label's key:
+// most comparisons use only lead and do not read the label.
 type labelRef struct {
 	lead        uint64
 	part, label uint32
 }
 
-// mergeLabels merges the parts' dictionaries and returns, by part, their labels' new numbers.
+// mergeLabels merges the dictionaries of the parts. It returns the new numbers of their labels.
 func (c *contributions) mergeLabels(parts []*contributions) [][]uint32 {
 	renumbered := make([][]uint32, len(parts))
 	labels := 0
@@ -103,22 +104,21 @@ func (c *contributions) mergeLabels(parts []*contributions) [][]uint32 {
 	return renumbered
 }
 
-// leadOf returns the first eight bytes of a key as a number. If the numbers of two keys differ, the
-// keys are in the same order.
+// leadOf returns the first eight bytes of a key as a number. Different numbers order the keys.
 func leadOf(key []byte) uint64 {
 	var lead [8]byte
 	copy(lead[:], key)
 	return binary.BigEndian.Uint64(lead[:])
 }
 
-// userRef is the position of a user among the parts. lead is the beginning of the account id, so
-// that nearly all comparisons read only the sorted slice.
+// userRef is the position of a user among the parts. lead is the beginning of the account id:
+// nearly all comparisons use only lead and do not read the user.
 type userRef struct {
 	lead       uint64
 	part, user uint32
 }
 
-// join merges the parts' users, with their labels renumbered.
+// join merges the users of the parts and renumbers their labels.
 func (m *merged) join(c *contributions, parts []*contributions, renumbered [][]uint32) error {
 	users, entries := 0, 0
 	for _, p := range parts {
@@ -162,7 +162,7 @@ func (m *merged) join(c *contributions, parts []*contributions, renumbered [][]u
 	return nil
 }
 
-// renumber appends a user's entries and records with their labels' new numbers.
+// renumber appends a user's entries and records with the new numbers of their labels.
 func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser,
 	renumbered []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
 	for _, e := range u.Entries {
@@ -183,8 +183,7 @@ func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *sche
 
 var errDictionary = errors.New("merging contributions: a label's index points past its dictionary")
 
-// mergeEntries sorts entries and adds up those with the same label. Sums saturate, far above any
-// cap.
+// mergeEntries sorts entries and adds up those with the same label. Sums saturate far above caps.
 func mergeEntries(entries []schemas.KeyCount) []schemas.KeyCount {
 	if len(entries) < 2 {
 		return entries
@@ -234,7 +233,7 @@ func (c *contributions) index() {
 	}
 }
 
-// countFiltered counts, for every metric, the records that do not belong to it.
+// countFiltered counts, for every metric, the records that are not counted in it.
 func (c *contributions) countFiltered(r *Rules) []uint64 {
 	totals := make([]uint64, len(c.labels))
 	for i := range c.users {
@@ -256,10 +255,10 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	return filtered
 }
 
-// leaveOut removes users who were forgotten. Their records count as filtered.
-func (c *contributions) leaveOut(a *shardAccounts) {
+// removeForgotten removes users who were forgotten. Their records are tallied as filtered.
+func (c *contributions) removeForgotten(a *shardAccounts) {
 	c.users = slices.DeleteFunc(c.users, func(u schemas.ContribUser) bool {
-		if !a.forgot(u.ID) {
+		if !a.isForgotten(u.ID) {
 			return false
 		}
 		for _, e := range u.Entries {
@@ -273,7 +272,7 @@ func (c *contributions) leaveOut(a *shardAccounts) {
 	})
 }
 
-// matches reports, for every label, whether it belongs to a metric.
+// matches reports, for every label, whether a metric counts the label's events.
 func (c *contributions) matches(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {

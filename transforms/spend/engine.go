@@ -17,41 +17,40 @@ const (
 	maxLedgerRecord = 900 << 10 // below the usual message limit of 1 MiB
 )
 
-// Blob is one packed message to a shard of the next stage.
+// Blob is one encoded message to a shard of the next stage.
 type Blob struct {
 	Shard int
 	Data  []byte
 }
 
-// Pending is work whose writes are not yet durable. Wait returns its results once they are durable.
+// Pending is work whose writes are not yet durable. Wait waits for them and returns the results.
 type Pending interface {
 	Wait(ctx context.Context) ([]Blob, error)
 }
 
-// Options are an Engine's dependencies.
+// Options are the dependencies of an Engine.
 type Options struct {
 	Rules       *Rules
 	Ledger      accounts.LedgerStore
 	Settlements Settlements
 	// Ending returns the metric windows that end with a turn, in admission order.
 	Ending func(turn uint64) []schemas.MetricWindow
-	// Windows maps windows to turns; nil: every window is one turn's slice, and budgets are for
-	// life.
+	// Windows maps windows to turns. nil: a window is one turn's slice, and budgets are for life.
 	Windows Windows
-	// Lost, if set, is called with the shard's epoch when another writer has acquired the shard.
-	// Unless that writer belongs to a newer run, the caller must open the turn again in a new
+	// Lost, if set, is called when another writer has acquired a shard. epoch is this engine's
+	// epoch. Unless the other writer belongs to a newer run, the turn must be opened again in a new
 	// epoch.
 	Lost func(epoch int64)
 }
 
-// Engine is the SPEND stage without Beam: it decides the turns of the shards that this process is
-// given. The ledger is the authoritative copy of the accounts; the engine's memory is a cache, and
-// it uses no keyed state. Safe for concurrent use; a shard's turns are serialised.
+// Engine is the SPEND stage without Beam. It decides the turns of the shards that are assigned to
+// this process. The ledger is the authoritative copy of the accounts. The engine's memory is only a
+// cache; it uses no keyed state. Safe for concurrent use; a shard's turns are serialised.
 type Engine struct {
 	opts      Options
-	maxRecord int // bytes of a ledger record
-	// scratch holds memory for decisions, one element per core. At most that many shards are
-	// decided at a time, which limits the decoded contributions in memory.
+	maxRecord int // maximum size of a ledger record, in bytes
+	// scratch holds memory for decisions, one element for each core. This limits the number of
+	// shards that are decided at a time, and so the decoded contributions in memory.
 	scratch chan *scratch
 	mu      sync.Mutex
 	shards  map[int]*shard
@@ -62,20 +61,20 @@ type shard struct {
 	mu    sync.Mutex
 	epoch int64
 	last  uint64 // the last decided turn of the epoch
-	// observe, if set, is called with the charges since the oldest usable snapshot.
+	// observe, if set, is called for every charge since the oldest usable snapshot.
 	observe onCharge
-	known
+	restorable
 }
 
-// known is the part of a shard's state that is restored from the ledger after a turn has failed.
-type known struct {
+// restorable is the part of a shard's state that is restored from the ledger after a failed turn.
+type restorable struct {
 	writer   accounts.LedgerWriter
-	accounts *shardAccounts              // nil: to be restored
-	wait     func(context.Context) error // for the append of the decided turn; nil if there is none
+	accounts *shardAccounts              // nil: must be restored
+	wait     func(context.Context) error // waits for the append of the decided turn; nil if there is no append
 
-	found    map[uint64]schemas.Delta // complete deltas after the settled turn, when the shard was acquired
-	snapshot uint64                   // turn of the newest snapshot
-	slot     int                      // slot of that snapshot
+	laterDeltas map[uint64]schemas.Delta // complete deltas after the settled turn, read when the shard was acquired
+	snapshot    uint64                   // turn of the newest snapshot
+	slot        int                      // slot of that snapshot
 }
 
 // NewEngine checks the options and returns an engine.
@@ -105,9 +104,9 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn from an envelope's blobs. It returns a nil Pending if there is
-// nothing to decide: no OPEN, a turn that was settled, or a shard that a newer epoch owns. A
-// *StopError means that the deployment must stop.
+// Spend decides one turn of a shard from the blobs in an envelope. It returns a nil Pending if
+// there is nothing to decide: there is no OPEN, the turn has been settled, or a newer epoch owns
+// the shard. A *StopError means that the deployment must stop.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
@@ -120,7 +119,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if open.Epoch < s.epoch || (open.Epoch == s.epoch && open.Turn < s.last) {
-		return nil, nil // repeated by an engine's restore
+		return nil, nil // a restore of the engine repeats the turn
 	}
 	pending, err := e.spend(ctx, n, s, open, batches)
 	if err != nil {
@@ -129,7 +128,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 			e.lost(open.Epoch)
 			return nil, nil
 		}
-		if errors.Is(err, errPast) {
+		if errors.Is(err, errAlreadySettled) {
 			return nil, nil
 		}
 		return nil, err
@@ -145,14 +144,14 @@ func (e *Engine) lost(epoch int64) {
 	}
 }
 
-func (s *shard) forget() { s.known = known{} }
+func (s *shard) forget() { s.restorable = restorable{} }
 
 func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open, batches [][]byte) (Pending, error) {
 	if err := e.restore(ctx, n, s, open); err != nil {
 		return nil, err
 	}
-	if s.hasDecided(open) { // the bundle is repeated within the epoch
-		return e.handOn(n, s, open)
+	if s.hasDecided(open) { // the engine repeats the bundle within the epoch
+		return e.pendingPartials(n, s, open)
 	}
 	if err := e.chargeDecided(ctx, n, s.accounts); err != nil {
 		return nil, err
@@ -165,12 +164,12 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err != nil {
 		return nil, err
 	}
-	s.found = nil
+	s.laterDeltas = nil
 	s.write(ctx, append(records, delta...))
-	return e.handOn(n, s, open)
+	return e.pendingPartials(n, s, open)
 }
 
-// decideTurn decides the open turn and returns the records of its delta that the ledger lacks.
+// decideTurn decides the open turn. It returns the delta's records that the ledger lacks.
 func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
@@ -186,31 +185,31 @@ func (e *Engine) decideTurn(n int, s *shard, open *schemas.Open, batches [][]byt
 	return records, err
 }
 
-// applyOrDecide returns the delta of the open turn. If the turn is redone from the ledger alone, it
-// applies the ledger's delta. Otherwise it decides the turn from the events; if the ledger has a
-// delta too, the two must be equal.
+// applyOrDecide returns the delta of the open turn. If the turn must be redone from the ledger
+// alone, it applies the delta in the ledger. Otherwise it decides the turn from the events; if the
+// ledger also contains a delta, the two must be equal.
 func (e *Engine) applyOrDecide(n int, s *shard, open *schemas.Open, batches [][]byte) (*schemas.Delta, error) {
 	turn := open.Turn
-	found, known := s.found[turn]
+	logged, known := s.laterDeltas[turn]
 	if open.FromLedger {
 		if !known {
 			return nil, &StopError{Shard: n, Turn: turn,
 				Reason: "the turn must be redone from the ledger, which does not contain it"}
 		}
-		if err := s.accounts.applyDelta(&found, e.opts.Ending(turn)); err != nil {
+		if err := s.accounts.applyDelta(&logged, e.opts.Ending(turn)); err != nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be applied", Err: err}
 		}
-		return &found, nil
+		return &logged, nil
 	}
 	contributions, err := s.accounts.scratch.decode(n, open, batches)
 	if err != nil {
 		return nil, err
 	}
-	slice, records, err := gather(e.opts.Rules, &s.accounts.scratch.merged, contributions)
+	slice, records, err := mergeBatches(e.opts.Rules, &s.accounts.scratch.merged, contributions)
 	if err != nil {
 		return nil, err
 	}
-	slice.leaveOut(s.accounts)
+	slice.removeForgotten(s.accounts)
 	for i := range slice.users {
 		if schemas.ShardOf(slice.users[i].ID, e.opts.Rules.Shards) != n {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: errMisrouted}
@@ -221,14 +220,14 @@ func (e *Engine) applyOrDecide(n int, s *shard, open *schemas.Open, batches [][]
 		return nil, err
 	}
 	d.Epoch = open.Epoch
-	if known && found.BodyDigest() != d.BodyDigest() {
+	if known && logged.BodyDigest() != d.BodyDigest() {
 		return nil, &StopError{Shard: n, Turn: turn,
 			Reason: "the events and the ledger lead to different decisions (has the log or the configuration changed?)"}
 	}
 	return d, nil
 }
 
-// chargeDecided charges the shard's decided turn, if it has one.
+// chargeDecided charges the decided turn of the shard, if there is one.
 func (e *Engine) chargeDecided(ctx context.Context, n int, a *shardAccounts) error {
 	if a.decided == nil {
 		return nil
@@ -243,18 +242,19 @@ func (e *Engine) chargeDecided(ctx context.Context, n int, a *shardAccounts) err
 	return nil
 }
 
-// handOn returns the partial counts of the decided turn. They wait for the append of its delta even
-// if the bundle is repeated: the earlier attempt may have failed before it waited.
-func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
+// pendingPartials returns the partial counts of the decided turn. They wait for the append of the
+// turn's delta, even if the engine repeats the bundle: the first attempt may not have waited.
+func (e *Engine) pendingPartials(n int, s *shard, open *schemas.Open) (Pending, error) {
 	blobs, err := s.accounts.partials(n, open)
 	if err != nil {
 		return nil, err
 	}
-	return &handover{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
+	return &partialCounts{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
 }
 
-// handover passes on the counts once the delta is durable, unless a newer epoch owns the shard.
-type handover struct {
+// partialCounts is a Pending with the counts of a turn. It passes them on when the delta is
+// durable, unless a newer epoch owns the shard.
+type partialCounts struct {
 	shard *shard
 	epoch int64
 	wait  func(context.Context) error
@@ -263,7 +263,7 @@ type handover struct {
 }
 
 // Wait implements Pending.
-func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
+func (h *partialCounts) Wait(ctx context.Context) ([]Blob, error) {
 	if h.wait == nil {
 		return h.blobs, nil
 	}
@@ -283,10 +283,10 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 	return nil, fmt.Errorf("writing the ledger: %w", err)
 }
 
-// readEnvelope returns the OPEN of the newest epoch among a shard's blobs, and the encoded
-// contributions of that epoch. It ignores blobs of older epochs, which an engine's restore repeats.
-// The OPEN is nil unless the readers of all groups opened the same turn: a reader that has ended,
-// or is in a newer epoch, does not contribute to the tick.
+// readEnvelope returns the OPEN and the encoded contributions of the newest epoch among a shard's
+// blobs. It ignores the blobs of older epochs, which a restore of the engine repeats. The OPEN is
+// nil unless the readers of all groups have opened the same turn: a reader that has ended, or is in
+// a newer epoch, does not contribute to the tick.
 func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -340,7 +340,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 
 // decode decodes the batches and returns the contributions to the open turn.
 func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas.Contributions, error) {
-	var all []schemas.Contributions
+	var current []schemas.Contributions
 	for _, b := range batches {
 		c, err := schemas.DecodeContributions(&s.batches, b)
 		switch {
@@ -349,11 +349,11 @@ func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas
 		case int(c.Shard) != n:
 			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
 		case c.Turn == open.Turn:
-			all = append(all, c)
+			current = append(current, c)
 		}
 	}
-	return all, nil
+	return current, nil
 }
 
-// errMisrouted is the reason for a stop: in another shard, the user would have a second account.
+// errMisrouted is the reason for a STOP: in another shard, the user would have a second account.
 const errMisrouted = "the engine handed over elements of another shard"

@@ -12,16 +12,16 @@ import (
 
 // Removed reports how much Forget has removed from the ledger.
 type Removed struct {
-	Accounts int  // the user's accounts, one for each budget period that was kept
-	Records  int  // records in the shard's ledger that tombstones replace
-	Again    bool // the user had already been forgotten
+	Accounts int  // the user's accounts, one for each budget period on the ledger
+	Records  int  // records in the shard's ledger that tombstones have replaced
+	Again    bool // the user had been forgotten before
 }
 
-// Forget removes a user as of a settled turn, which must be the last turn of the user's shard, and
-// ensures that no later event of the user counts. It writes a snapshot in which a mark replaces the
-// user's accounts and the user's events in open windows, and then a tombstone for every other key
-// in the shard's ledger. If it is interrupted, the next start finds either the user or the mark,
-// and Forget can be repeated. It returns the errors of Checkpoint.
+// Forget removes a user as of a settled turn, and ensures that no later event of the user counts.
+// The settled turn must be the last turn of the user's shard. Forget first writes a snapshot in
+// which a mark replaces the user's accounts and the user's events in open windows. It then writes a
+// tombstone for every other key in the shard's ledger. If it is interrupted, the next start finds
+// either the user or the mark, and Forget can be repeated. Errors are those of Checkpoint.
 func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settled uint64) (Removed, error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	snapshot, err := e.Checkpoint(ctx, n, epoch, settled)
@@ -31,7 +31,7 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	removed := Removed{Again: s.accounts.forgot(id)}
+	removed := Removed{Again: s.accounts.isForgotten(id)}
 	before := len(snapshot.Accounts)
 	snapshot.Accounts = slices.DeleteFunc(snapshot.Accounts, func(a accounts.Entry) bool { return a.ID == id })
 	removed.Accounts = before - len(snapshot.Accounts)
@@ -85,15 +85,15 @@ func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settle
 	return removed, nil
 }
 
-// withoutForgotten removes the events of forgotten users from an encoded slice of an open window,
-// with the labels that only these events use.
+// withoutForgotten removes the events of forgotten users from an encoded slice of an open window.
+// It also removes the labels that only these events use.
 func (a *shardAccounts) withoutForgotten(slice []byte) ([]byte, error) {
 	o, err := schemas.DecodeOpenSlice(slice)
 	if err != nil {
 		return nil, fmt.Errorf("reading a slice of an open window: %w", err)
 	}
 	c := contributions{labels: o.Labels, users: o.Users, filtered: o.Filtered}
-	c.leaveOut(a)
+	c.removeForgotten(a)
 	users := make([]schemas.DeltaUser, len(c.users))
 	for i := range users {
 		users[i].ContribUser = c.users[i]

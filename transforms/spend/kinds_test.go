@@ -42,7 +42,7 @@ func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
 				s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}})))
 			batches = append(batches, c)
 		}
-		g, records, err := gather(a.rules, new(merged), batches)
+		g, records, err := mergeBatches(a.rules, new(merged), batches)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,15 +10,15 @@ import (
 )
 
 // partials adds up the contributions of the users admitted in the open turn. It returns one blob
-// for each release shard, even if it contains no count, because a release shard waits for the blobs
-// of all shards. Cells are in the order of windows and keys.
+// for each release shard. Even a blob without counts is returned, because a release shard waits for
+// the blobs of all shards. Cells are sorted by window and key.
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
 	add := func(w schemas.MetricWindow, shardKey, key []byte, count int64) {
-		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, shardKey,
+		target := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, shardKey,
 			shards)
-		cells[to] = append(cells[to],
+		cells[target] = append(cells[target],
 			schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
 	}
 	a.cells(a.decided, add)
@@ -43,8 +43,8 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	return blobs, nil
 }
 
-// cells calls add for every count of a decided turn, with the key that determines its release
-// shard. It splits a count that does not fit in 64 bits.
+// cells calls add for every count of a decided turn. shardKey is the key that determines the
+// release shard of the count. cells splits a count that does not fit in 64 bits.
 func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shardKey, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {
@@ -73,16 +73,16 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, shar
 	}
 }
 
-// counts holds the admitted counts of a shard in one turn.
+// counts holds the counts of one shard in one turn, over all admitted users.
 type counts struct {
 	keys    [][]int128.Int             // by window and key
 	extra   [][]int128.Int             // by window, key and additional component
-	present [][]bool                   // by window and key: whether an admitted user has the key
-	leaves  []map[leafCount]int128.Int // by window; keys of the maps have n = 0
+	present [][]bool                   // by window and key: whether an admitted user contributes to the key
+	leaves  []map[leafCount]int128.Int // by window; the map keys have n = 0
 }
 
-// counts adds up the reservations. A user with two budget periods in one window has two accounts,
-// which are charged separately, but counts once where users are counted.
+// counts adds up the contributions of a turn's reservations. A user with two budget periods in one
+// window has two accounts, which are charged separately. Metrics of users count such a user once.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
 	c := counts{keys: make([][]int128.Int, n), extra: make([][]int128.Int, n), present: make([][]bool, n),
@@ -124,9 +124,9 @@ func (a *shardAccounts) counts(d *decision) counts {
 	return c
 }
 
-// lastUsers returns slices for the last counted user, by window and key, in windows of metrics that
-// count users. As a user's reservations follow one another, remembering the last user is enough to
-// count each user once.
+// lastUsers returns memory for the user that was counted last, by window and key, for windows of
+// metrics that count users. The reservations of one user follow one another, so it is enough to
+// remember the last user to count each user once.
 func lastUsers(a *shardAccounts, d *decision) [][]uint32 {
 	last := make([][]uint32, len(d.delta.Windows))
 	for i, w := range d.delta.Windows {
@@ -137,7 +137,7 @@ func lastUsers(a *shardAccounts, d *decision) [][]uint32 {
 	return last
 }
 
-// tallies adds up the decided turn's tallies by metric.
+// tallies adds up the tallies of the decided turn by metric.
 func (a *shardAccounts) tallies() []schemas.MetricTally {
 	tallies := make([]schemas.MetricTally, len(a.rules.metrics))
 	for m := range tallies {

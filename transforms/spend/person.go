@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Person admits one user after another without an Engine, with the code that a run uses: for
-// forecasts of counts, and for pipelines with fixed prices. As the price is known at admission,
-// reservation and charge are one step. Not safe for concurrent use.
+// Person admits users one after another, without an Engine but with the code that a run uses. It
+// serves for forecasts of counts, and for pipelines with fixed prices. Its prices are known at
+// admission, so it reserves and charges in one step. A Person is not safe for concurrent use.
 type Person struct {
 	rules   *Rules
 	clip    *clipper
@@ -23,12 +23,12 @@ type Person struct {
 
 // Part is a user's contribution to the count of a key.
 type Part struct {
-	Key   uint32 // index into the keys of Begin
+	Key   uint32 // index into the keys that were passed to Begin
 	Total int64
 	Extra []int64 // the user's contributions to additional components that are sums
 }
 
-// NewPerson checks its arguments as NewRules does.
+// NewPerson returns a Person. It checks its arguments like NewRules.
 func NewPerson(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec) (*Person, error) {
 	r, err := NewRules(b, userHash, metrics, 1, 1, minLedgerSlots)
 	if err != nil {
@@ -39,7 +39,7 @@ func NewPerson(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec
 	return p, nil
 }
 
-// Begin starts a new user, with the given account. The user's keys ascend.
+// Begin starts a new user with the given account. keys are the user's keys, in ascending order.
 func (p *Person) Begin(account accounts.Entry, keys [][]byte) {
 	p.entry = account
 	clear(p.debts[copy(p.debts, account.Debts):])
@@ -51,22 +51,22 @@ func (p *Person) Begin(account accounts.Entry, keys [][]byte) {
 	clear(p.clip.ranks)
 }
 
-// Window charges the user for a window of a metric, which ends elapsed milliseconds after the
-// beginning of the allowance's horizon, and returns the counted part of the user's events. The
-// metric must count all keys in entries. Entries and records ascend by key; metrics with values
-// need records. Windows are passed in the order of their ends. The result is valid until the next
-// call.
+// Window charges the user for one window of a metric, and returns the counted part of the user's
+// events. The window ends elapsed milliseconds after the beginning of the allowance's horizon. The
+// metric must count all keys in entries. Entries and records must be in ascending order of keys.
+// Metrics with values need records. Windows must be passed in the order of their ends. The result
+// is valid until the next call.
 func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
 	records []schemas.RecordValue) ([]Part, error) {
 	m, purse := &p.rules.metrics[metric], Purse{p.entry.Account, p.debts[metric]}
-	left := purse.Left(p.rules.Budget, &m.allowance, elapsed)
+	limit := purse.Left(p.rules.Budget, &m.allowance, elapsed)
 	p.user.Entries, p.user.Records = entries, records
-	kept, _, err := p.clip.clipUser(m, &p.slice, p.matches, &p.user, left)
+	kept, _, err := p.clip.clipUser(m, &p.slice, p.matches, &p.user, limit)
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}
 	worst, ok := p.rules.price(m, kept, p.clip.extra, p.clip.leaves)
-	if !ok || worst > left {
+	if !ok || worst > limit {
 		return nil, nil
 	}
 	if err := purse.Pay(p.rules.Budget, &m.allowance, elapsed, worst); err != nil {
@@ -81,7 +81,7 @@ func (p *Person) Window(metric int, elapsed int64, entries []schemas.KeyCount,
 	return p.parts, nil
 }
 
-// Account returns the user's account after the windows so far, without trailing zero debts.
+// Account returns the user's account after all windows so far, without trailing zero debts.
 func (p *Person) Account() accounts.Entry {
 	last := len(p.debts)
 	for last > 0 && p.debts[last-1] == 0 {
@@ -91,20 +91,20 @@ func (p *Person) Account() accounts.Entry {
 	return p.entry
 }
 
-// Purse is a user's account with the debt of one metric's bucket, for callers without an Engine
-// that reserve and charge in one step.
+// Purse is a user's account with the debt of one metric's bucket. It is for callers without an
+// Engine, which reserve and charge in one step.
 type Purse struct {
 	Account accounts.Account
 	Debt    units.Mu2
 }
 
 // Left returns the most that the user can pay elapsed milliseconds after the beginning of the
-// allowance's horizon: the rest of the account, limited by the bucket.
+// allowance's horizon: the unspent budget of the account, limited by the bucket.
 func (p *Purse) Left(b budgets.Budget, a *accounts.Allowance, elapsed int64) units.Mu2 {
 	return min(p.Account.Left(b), a.Left(p.Debt, a.Paid(elapsed)))
 }
 
-// Pay takes a price, at most Left, out of the account and the bucket.
+// Pay takes a price out of the account and the bucket. The price must be at most Left.
 func (p *Purse) Pay(b budgets.Budget, a *accounts.Allowance, elapsed int64, price units.Mu2) error {
 	if err := p.Account.Reserve(b, price); err != nil {
 		return err

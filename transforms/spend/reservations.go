@@ -10,25 +10,26 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noAccount is the index of a zero account, which is not stored: a contribution may cost nothing.
+// noAccount is the index of a zero account, which is not stored. Such an account exists because a
+// contribution may cost nothing.
 const noAccount = math.MaxUint32
 
-// reservation is the worst-case cost reserved in an admitted user's account for one metric window.
-// A turn has one for every user and window, so it contains no pointer, to spare the garbage
-// collector.
+// reservation is the worst-case cost that is reserved in a user's account for one metric window. A
+// turn has one reservation for every user and window. The type therefore contains no pointers,
+// which would burden the garbage collector.
 type reservation struct {
 	id       accounts.ID
 	period   int64
 	account  uint32 // the account's index in the store, or noAccount
-	user     uint32 // number of the user, from 1, in all of the user's budget periods
+	user     uint32 // number of the user, from 1; the same in all of the user's budget periods
 	window   uint32
-	from, to uint32    // positions of the counted keys in reservations.kept
-	extra    uint32    // position in reservations.extra
-	leaves   [2]uint32 // from and to: positions in reservations.leaves
+	from, to uint32    // range of the counted keys in reservations.kept
+	extra    uint32    // start of the additional contributions in reservations.extra
+	leaves   [2]uint32 // range of the leaves in reservations.leaves
 	worst    units.Mu2
 }
 
-// reservations holds the reservations of a turn, ascending by user, period and window.
+// reservations holds the reservations of a turn, in ascending order of user, period and window.
 type reservations struct {
 	list   []reservation
 	kept   []kept
@@ -42,18 +43,18 @@ type reservations struct {
 // keptOf returns the counted keys of a reservation.
 func (r *reservations) keptOf(res *reservation) []kept { return r.kept[res.from:res.to] }
 
-// extraOf returns the contributions to the n additional components of the i-th counted key.
+// extraOf returns a reservation's contributions to the n additional components of its i-th key.
 func (r *reservations) extraOf(res *reservation, i, n int) []int64 {
 	return r.extra[int(res.extra)+i*n:][:n]
 }
 
-// leavesOf returns the leaves of the trees of a reservation's counted keys.
+// leavesOf returns the leaves of the trees of all counted keys of a reservation.
 func (r *reservations) leavesOf(res *reservation) []leafCount {
 	return r.leaves[res.leaves[0]:res.leaves[1]]
 }
 
-// add appends a reservation for the contributions that the clipper kept. Users ascend from call to
-// call. setAccount sets the index of the account later.
+// add appends a reservation for the contributions that the clipper kept. Successive calls must have
+// users in ascending order. setAccount sets the index of the account later.
 func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
@@ -65,14 +66,14 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 		to: uint32(len(r.kept)), extra: extra, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
-// setAccount sets the account's index in the reservations since from; −1 stands for noAccount.
+// setAccount sets the account's index in all reservations from index from; −1 is noAccount.
 func (r *reservations) setAccount(account, from int) {
 	for i := range r.list[from:] {
 		r.list[from+i].account = uint32(account)
 	}
 }
 
-// reused returns empty reservations that reuse the memory of r, with room for one per user.
+// reused returns empty reservations in the memory of r, with room for one reservation per user.
 func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})
@@ -82,8 +83,8 @@ func (r *reservations) reused(users int) reservations {
 		extra: r.extra[:0], leaves: r.leaves[:0]}
 }
 
-// scratch is memory that successive decisions share. Its contents are valid until the next
-// decision; by then they have been encoded.
+// scratch is memory that successive decisions share. A decision's results in it are valid until the
+// next decision; they have been encoded by then.
 type scratch struct {
 	users   []schemas.DeltaUser
 	entries []schemas.KeyCount
@@ -93,7 +94,7 @@ type scratch struct {
 	merged  merged
 }
 
-// invalidate makes the contents invalid; see package poison.
+// invalidate overwrites the contents with invalid values; see package poison.
 func (s *scratch) invalidate() {
 	poison.Fill(s.users, schemas.DeltaUser{ContribUser: schemas.ContribUser{Period: -1}})
 	poison.Fill(s.entries, schemas.KeyCount{Key: math.MaxUint32})
@@ -113,8 +114,8 @@ func (s *scratch) bitsFor(n int) schemas.Bits {
 	return s.bits[from:len(s.bits):len(s.bits)]
 }
 
-// reset empties everything except the decoded and merged contributions, which the decision reads,
-// and makes room for users.
+// reset empties everything except the decoded and merged contributions, which the decision reads.
+// It makes room for the given number of users.
 func (s *scratch) reset(users int) {
 	s.users, s.entries = slices.Grow(s.users[:0], users), slices.Grow(s.entries[:0], users)
 	s.records, s.bits = s.records[:0], s.bits[:0]

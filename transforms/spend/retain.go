@@ -6,15 +6,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// retention selects the part of a turn's slice that the delta retains: all contributions to open
-// windows, and all contributions of a user to a metric that admits the user to a window. A restore
-// recomputes from these which ones count.
+// retention selects the part of a turn's slice that the delta retains. It retains all contributions
+// to open windows. If a metric admits a user to a window, it also retains all contributions of the
+// user to that metric: a restore needs them to recompute which contributions count.
 type retention struct {
-	matches [][]bool // by window: labels of the slice that belong to its metric
-	sums    []bool   // by window: whether its metric needs records one by one
-	open    []bool   // by label of the slice: whether it belongs to an open window
-	// openSums is like open, but only for windows that need records.
-	openSums []bool
+	matches [][]bool // by window: labels of the slice that the window's metric counts
+	valued  []bool   // by window: whether the window's metric needs individual records
+	open    []bool   // by label of the slice: whether an open window contains its events
+	// openValued is like open, but only for windows that need individual records.
+	openValued []bool
 
 	user    *schemas.ContribUser
 	entries []bool // by entry of the user: whether it is retained
@@ -23,13 +23,13 @@ type retention struct {
 
 func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention {
 	slice := ended.slice
-	n := retention{open: make([]bool, len(slice.labels)), openSums: make([]bool, len(slice.labels))}
+	n := retention{open: make([]bool, len(slice.labels)), openValued: make([]bool, len(slice.labels))}
 	for i, w := range ended.windows {
 		m, matches := &a.rules.metrics[w.Metric], ended.matches[i]
 		if ended.contributions[i] != slice {
 			matches = slice.matches(m)
 		}
-		n.matches, n.sums = append(n.matches, matches), append(n.sums, m.valued)
+		n.matches, n.valued = append(n.matches, matches), append(n.valued, m.valued)
 	}
 	for i := range a.rules.metrics {
 		m := &a.rules.metrics[i]
@@ -38,13 +38,13 @@ func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention
 		}
 		for l, matching := range slice.matches(m) {
 			n.open[l] = n.open[l] || matching
-			n.openSums[l] = n.openSums[l] || matching && m.valued
+			n.openValued[l] = n.openValued[l] || matching && m.valued
 		}
 	}
 	return n
 }
 
-// forUser starts a new user, with the user's part of the slice, which may be nil.
+// forUser starts a new user. u is the user's part of the slice, or nil.
 func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	n.user, n.entries, n.records = u, n.entries[:0], n.records[:0]
 	if u == nil {
@@ -52,12 +52,12 @@ func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	}
 	for _, e := range u.Entries {
 		n.entries = append(n.entries, n.open[e.Key])
-		n.records = append(n.records, n.openSums[e.Key])
+		n.records = append(n.records, n.openValued[e.Key])
 	}
 	return n
 }
 
-// mark marks the entries and records that an admission to a window depends on as retained.
+// mark marks the user's entries and records on which an admission to a window depends.
 func (n *retention) mark(window int) {
 	if n.user == nil {
 		return
@@ -66,12 +66,12 @@ func (n *retention) mark(window int) {
 	for i, e := range n.user.Entries {
 		if matches[e.Key] {
 			n.entries[i] = true
-			n.records[i] = n.records[i] || n.sums[window]
+			n.records[i] = n.records[i] || n.valued[window]
 		}
 	}
 }
 
-// retained returns the retained part of the user's slice.
+// retained returns the marked part of the user's slice.
 func (n *retention) retained(s *scratch) ([]schemas.KeyCount, []schemas.RecordValue) {
 	if n.user == nil {
 		return nil, nil
@@ -90,7 +90,7 @@ func (n *retention) retained(s *scratch) ([]schemas.KeyCount, []schemas.RecordVa
 	return s.entries[entries:len(s.entries):len(s.entries)], s.records[records:len(s.records):len(s.records)]
 }
 
-// compactLabels returns the labels that the users' slices refer to, and renumbers the references.
+// compactLabels returns the labels that the users' slices use, and renumbers the slices.
 func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.Label {
 	used := make([]bool, len(labels))
 	for i := range users {
@@ -117,17 +117,17 @@ func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.
 	return kept
 }
 
-// retainSlices keeps the decided turn's slice for open windows, and drops slices that none needs.
+// retainSlices keeps the decided turn's slice for open windows. It drops slices that none needs.
 func (a *shardAccounts) retainSlices(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)
-	rest := a.open[:0]
+	remaining := a.open[:0]
 	for _, s := range a.open {
 		if s.turn >= needed {
-			rest = append(rest, s)
+			remaining = append(remaining, s)
 		}
 	}
-	clear(a.open[len(rest):])
-	a.open = rest
+	clear(a.open[len(remaining):])
+	a.open = remaining
 	if d.Turn < needed {
 		return nil
 	}

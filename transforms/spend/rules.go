@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Rules are the settings that decide admission. They are read-only and safe for concurrent use.
+// Rules are the settings that determine admission. They are read-only and safe for concurrent use.
 type Rules struct {
 	Budget        budgets.Budget
 	UserHash      secret.Of[[32]byte]
@@ -22,35 +22,35 @@ type Rules struct {
 	ReleaseShards int
 	LedgerSlots   uint64
 	From          uint64 // the first turn of these rules; 0: from the beginning
-	// Before lists the allowances, in order, to which the ledger's debts belong as of the turn
-	// before From; nil: the allowances of these rules.
+	// Before lists the allowances to which the debts in the ledger belong, as of the turn before
+	// From and in the order of the debts. nil: they belong to the allowances of these rules.
 	Before  []schemas.MetricAllowance
-	Begins  int64 // end of the turn before From, in the time of metric windows
+	Begins  int64 // end of the turn before From, on the clock of metric windows
 	metrics []metric
 }
 
-// metric is a metric with everything that admission needs.
+// metric is a metric with all numbers that admission needs.
 type metric struct {
 	spec      schemas.MetricSpec
 	allowance accounts.Allowance
 	kind      metrickind.Kind
 	bounds    metrickind.Bounds   // caps on a user's contribution to a key
-	filter    uint64              // bit that an event's label must have; 0: no filter
+	filter    uint64              // bit that the label of a counted event must have; 0: no filter
 	public    map[string]struct{} // nil unless keys are public
-	rank      string              // first field of the hash that orders a user's keys
-	extra     []int               // metrics of the additional components of its counts
-	nodes     int                 // metric that counts its trees' nodes; −1: none
+	rank      string              // first input of the hash that orders a user's keys
+	extra     []int               // indexes of the metrics for the additional components of its counts
+	nodes     int                 // index of the metric for the nodes of its trees; −1: none
 	scale     *metrickind.Scale   // scale of its trees
-	base      int                 // metric whose events this one counts, if it is a share
-	valued    bool                // whether its kind has Values
-	// values computes an event's contribution to each component, for kinds with values.
+	base      int                 // of a share: index of the metric whose events it counts
+	valued    bool                // whether the kind has Values
+	// values computes the contribution of an event to each component, for kinds with values.
 	values []func(value int64, b metrickind.Bounds) int64
 }
 
-// NewRules checks its arguments. Metrics are admitted in the given order; a derived metric follows
-// the one that it is derived from. Rules that continue the accounts of earlier rules may keep or
-// lower the budget, never raise it: the caller checks that with budgets.Budget.CheckNext, because
-// accounts do not store the budget they were opened under.
+// NewRules returns Rules after checking its arguments. Users are admitted to the metrics in the
+// given order; a derived metric must follow its base metric. Rules that continue the accounts of
+// earlier rules may keep or lower the budget, but never raise it. The caller must check this with
+// budgets.Budget.CheckNext, because accounts do not store the budget under which they were opened.
 func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
@@ -94,7 +94,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 			}
 		}
 		if kind.Derived() {
-			if err := r.derive(&m); err != nil {
+			if err := r.addDerived(&m); err != nil {
 				return nil, err
 			}
 		}
@@ -109,56 +109,55 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	return r, nil
 }
 
-// derive adds a derived metric to the metric that it is derived from.
-func (r *Rules) derive(m *metric) error {
+// addDerived adds a derived metric to its base metric.
+func (r *Rules) addDerived(m *metric) error {
 	base := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
 	if base < 0 {
 		return fmt.Errorf("preparing admission: metric %s is derived from %s but does not come after it", m.spec.Name,
 			m.spec.Of)
 	}
 	if m.kind.Share {
-		return r.share(m, base)
+		return r.addShare(m, base)
 	}
-	to := &r.metrics[base]
+	origin := &r.metrics[base]
 	if m.spec.KeyMode != schemas.KeysFrom {
 		return fmt.Errorf("preparing admission: metric %s must take its keys from %s, which alone decides whether "+
 			"they are released", m.spec.Name, m.spec.Of)
 	}
 	switch {
 	case m.kind.Statistic != nil:
-		belongs := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" &&
-			slices.Contains(to.kind.Also(), m.kind.ValueOf()) && m.bounded(to)
-		if !belongs || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
+		belongs := origin.kind.Tree != nil && origin.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" &&
+			slices.Contains(origin.kind.Also(), m.kind.ValueOf()) && m.hasBoundsOf(origin)
+		if !belongs || m.spec.Route() != origin.spec.Route() || m.spec.Confidence != origin.spec.Confidence {
 			return fmt.Errorf("preparing admission: metric %s is not a statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.HasNodes():
-		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 ||
-			!m.bounded(to) || m.spec.Route() != to.spec.Route() {
+		if origin.kind.Tree == nil || !slices.Contains(origin.kind.Tree.Nodes, m.kind.Name) || origin.nodes >= 0 ||
+			!m.hasBoundsOf(origin) || m.spec.Route() != origin.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s does not have the nodes of %s", m.spec.Name, m.spec.Of)
 		}
 		scale, err := m.spec.Scale()
 		if err != nil {
 			return fmt.Errorf("preparing admission: %w", err)
 		}
-		to.nodes, to.scale = len(r.metrics), scale
+		origin.nodes, origin.scale = len(r.metrics), scale
 	default: // a component
-		if place, sums := len(to.extra), r.sumsOf(to); place >= len(sums) || sums[place].Name != m.kind.Name ||
-			!m.bounded(to) || m.spec.Route() != to.spec.Route() {
+		if place, sums := len(origin.extra), r.sumsOf(origin); place >= len(sums) ||
+			sums[place].Name != m.kind.Name || !m.hasBoundsOf(origin) || m.spec.Route() != origin.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
-		to.extra, to.values = append(to.extra, len(r.metrics)), append(to.values, m.kind.Value)
+		origin.extra, origin.values = append(origin.extra, len(r.metrics)), append(origin.values, m.kind.Value)
 	}
 	return nil
 }
 
-// bounded reports whether a derived metric has the bounds of the metric that it is derived from.
-// The cap in the base metric's bounds may be the number of events that a full bucket pays for.
-func (m *metric) bounded(base *metric) bool {
+// hasBoundsOf reports whether a derived metric has the bounds of its base metric. The cap in the
+// base metric's bounds may be the number of events for which a full bucket pays.
+func (m *metric) hasBoundsOf(base *metric) bool {
 	return m.bounds == base.bounds || m.bounds == base.spec.Bounds()
 }
 
-// hasSums reports whether the additional components of a metric are the sums that it needs, in
-// order.
+// hasSums reports whether a metric has exactly the additional components that it needs, in order.
 func (r *Rules) hasSums(m *metric) bool {
 	return slices.EqualFunc(m.extra, r.sumsOf(m), func(i int, kind metrickind.Kind) bool {
 		return r.metrics[i].kind.Name == kind.Name
@@ -177,8 +176,8 @@ func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 	return m.kind.ExtraSums(statistics)
 }
 
-// share makes m the share of a metric, with the same events.
-func (r *Rules) share(m *metric, base int) error {
+// addShare makes m the share of counted events of a metric. m then counts the same events.
+func (r *Rules) addShare(m *metric, base int) error {
 	hasShare := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.base == base })
 	fits := m.spec.WindowSize == r.metrics[base].spec.WindowSize &&
 		m.spec.WindowSlide == r.metrics[base].spec.WindowSlide
@@ -190,19 +189,19 @@ func (r *Rules) share(m *metric, base int) error {
 	return nil
 }
 
-// summable reports whether the sum of one user's clamped values stays in range.
+// summable reports whether the sum of one user's clamped values fits in 63 bits.
 func summable(m *schemas.MetricSpec) bool {
 	if m.Min > m.Max { // every value would be clamped to max, which may be far below 0
 		return false
 	}
 	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
 	power := slices.IndexFunc(metrickind.SumComponents(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
-	if power >= 0 { // the kind adds 2v − min − max
+	if power >= 0 { // the kind adds up 2v − min − max, …
 		if greatest > math.MaxInt64>>2 {
 			return false
 		}
 		greatest *= 4
-		for range power { // and multiplies it by a power of max − min
+		for range power { // … multiplied by a power of max − min
 			high, low := bits.Mul64(uint64(greatest), uint64(m.Max-m.Min))
 			if high != 0 || low > math.MaxInt64 {
 				return false
@@ -210,19 +209,19 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
-	// These kinds add up no values.
+	// These kinds do not add up values.
 	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.HasNodes() || kind.Statistic != nil {
-		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= mostOfTree)
+		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= maxTreeEvents)
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
 
-// mostOfTree limits a user's events per key so that the squares of the user's contributions to all
-// nodes of a tree add up to less than 2^64.
-const mostOfTree = 1 << 30
+// maxTreeEvents is the maximum number of events of a user per key in a tree. It keeps the sum of
+// the squares of the user's contributions to all nodes below 2^64.
+const maxTreeEvents = 1 << 30
 
-// counts reports whether an event with the label belongs to the metric.
+// counts reports whether the metric counts events with the label.
 func (m *metric) counts(l schemas.Label) bool {
 	if m.filter != 0 && l.Passes&m.filter == 0 || !m.kind.Admits() {
 		return false
@@ -234,15 +233,15 @@ func (m *metric) counts(l schemas.Label) bool {
 	return ok
 }
 
-// prefixes reports whether only a key's first events, by rank, are counted.
-func (m *metric) prefixes() bool { return m.valued && !m.kind.CountTarget() }
+// countsByRank reports whether the metric counts only a key's first events, in the order of ranks.
+func (m *metric) countsByRank() bool { return m.valued && !m.kind.CountTarget() }
 
 // private reports whether the metric itself decides which private keys are released.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
-// price returns the worst-case cost of a user's contribution to a window of the metric, with the
-// additional components of its counts and all nodes of their trees; ok is false if it exceeds what
-// an account can store.
+// price returns the worst-case cost of a user's contribution to a window of the metric, including
+// the additional components of its counts and all nodes of their trees. ok is false if the cost
+// exceeds the range of an account.
 func (r *Rules) price(m *metric, kept []kept, extra []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
 	for len(leaves) > 0 {
 		var selected []leafCount

@@ -51,7 +51,7 @@ func mustAccounts(t testing.TB, s settings, cs []contribution) *shardAccounts {
 func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
 	t.Helper()
 	c := must.Have(schemas.DecodeContributions(new(schemas.UserMemory), s.batch(1, a.turn+1, 0, cs)))
-	g, records, err := gather(a.rules, new(merged), []schemas.Contributions{c})
+	g, records, err := mergeBatches(a.rules, new(merged), []schemas.Contributions{c})
 	if err != nil {
 		t.Fatal(err)
 	}

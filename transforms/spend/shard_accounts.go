@@ -11,40 +11,40 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// errOverBudget is returned if the ledger admits a user whose budget does not cover the worst case.
+// errOverBudget is returned if the ledger admits a user whose budget does not cover the cost.
 var errOverBudget = errors.New("an admitted user's worst case does not fit the budget")
 
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
 var errOtherWindows = errors.New("the decided windows are not those that end with the turn")
 
-// errUserMissed is returned if the users in the ledger's delta are out of order, or if one of them
-// does not contribute to any of the windows.
+// errUserMissed is returned if the users in the delta from the ledger are out of order, or if one
+// of them does not contribute to any of the windows.
 var errUserMissed = errors.New("the users in the ledger's delta are out of order or did not contribute to its windows")
 
-// shardAccounts holds one shard's accounts as of a turn. While a turn is decided but not settled,
-// the worst cases of its admitted users are reserved.
+// shardAccounts holds the accounts of one shard as of a turn. While a turn is decided but not
+// settled, the worst-case costs of its admitted users are reserved.
 type shardAccounts struct {
 	rules   *Rules
 	windows Windows
 	clip    *clipper
 	store   *accounts.Shard
-	open    []openSlice // slices of windows that end after turn, ascending
+	open    []openSlice // slices of the windows that end after turn, in ascending order
 	turn    uint64      // last decided turn
-	decided *decision   // decision of that turn; nil if it is charged
-	period  int64       // first budget period whose accounts are still kept
-	// forgotten lists the marks of forgotten users, ascending.
+	decided *decision   // decision of that turn; nil after the turn is charged
+	period  int64       // first budget period whose accounts have not been dropped
+	// forgotten lists the marks of forgotten users, in ascending order.
 	forgotten []schemas.ForgottenMark
 
 	observe onCharge     // may be nil
-	scratch *scratch     // while a turn is decided
-	charged reservations // of a charged turn, to reuse their memory
+	scratch *scratch     // used while a turn is decided
+	charged reservations // reservations of the turn charged last, whose memory is reused
 }
 
-// onCharge is called for each charge to an account, with the window that is paid for.
+// onCharge is called for each charge to an account. w is the window for which the account pays.
 type onCharge func(id accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2)
 
-// decision is a decided turn that is not charged yet.
+// decision is a turn that has been decided but not charged.
 type decision struct {
 	delta        *schemas.Delta
 	ended        *endedWindows
@@ -56,8 +56,8 @@ func newShardAccounts(r *Rules, w Windows) *shardAccounts {
 		scratch: new(scratch)}
 }
 
-// forgot reports whether the user of an account was forgotten.
-func (a *shardAccounts) forgot(id accounts.ID) bool {
+// isForgotten reports whether the user of an account was forgotten.
+func (a *shardAccounts) isForgotten(id accounts.ID) bool {
 	if len(a.forgotten) == 0 {
 		return false
 	}
@@ -73,7 +73,7 @@ func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {
 	return &a.rules.metrics[w.Metric], nil
 }
 
-// storeAccount stores the account of a user whose reservations start at index from.
+// storeAccount stores a user's account. The user's reservations start at index from.
 func (a *shardAccounts) storeAccount(place int, u *member, account accounts.Account, to *reservations, from int) error {
 	place, err := a.store.PutAt(place, u.ID, u.Period, account)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *shardAccounts) storeAccount(place int, u *member, account accounts.Acco
 	return nil
 }
 
-// checkNext returns an error unless a turn is the next one and the previous turn is charged.
+// checkNext returns an error unless the turn follows the last decided turn, which is charged.
 func (a *shardAccounts) checkNext(turn uint64) error {
 	if turn != a.turn+1 || a.decided != nil {
 		return fmt.Errorf("deciding turn %d out of order: the last turn is %d, charged: %v", turn, a.turn,

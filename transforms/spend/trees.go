@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// leafCount is the number of a user's kept events in a leaf of a key's tree.
+// leafCount is the number of a user's kept events in one leaf of a key's tree.
 type leafCount struct {
-	key  uint32 // like kept.key
+	key  uint32 // see kept.key
 	leaf metrickind.Node
 	n    uint32
 }
@@ -23,7 +23,7 @@ func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
 
-// mergeLeaves sorts the part of a list from index from on, and adds up counts of the same leaf.
+// mergeLeaves sorts the elements of a list from index from, and adds up equal leaves.
 func mergeLeaves(list []leafCount, from int) []leafCount {
 	added := list[from:]
 	slices.SortFunc(added, compareLeaves)
@@ -38,7 +38,7 @@ func mergeLeaves(list []leafCount, from int) []leafCount {
 	return merged
 }
 
-// firstTree splits off the leaves of the first key.
+// firstTree splits a list after the leaves of its first key.
 func firstTree(leaves []leafCount) (first, rest []leafCount) {
 	n := 1
 	for n < len(leaves) && leaves[n].key == leaves[0].key {
@@ -47,14 +47,14 @@ func firstTree(leaves []leafCount) (first, rest []leafCount) {
 	return leaves[:n], leaves[n:]
 }
 
-// drawnNodes lists the drawn nodes of a key's tree. It is empty for a key that was not released.
+// drawnNodes lists the drawn nodes of a key's tree. A key that was not released has none.
 type drawnNodes struct {
 	precision units.Precision   // of each node
-	parents   []metrickind.Node // nodes whose children were drawn, ascending
+	parents   []metrickind.Node // nodes whose children were drawn, in ascending order
 }
 
-// drawnNodes returns the drawn nodes of each key's tree. w is a window of the metric that counts
-// nodes, and keys ascend.
+// drawnNodes returns the drawn nodes of the tree of each key. w is a window of the metric for
+// nodes. keys must be in ascending order.
 func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnNodes, error) {
 	out := make([]drawnNodes, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)

@@ -8,24 +8,23 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Windows maps metric windows to turns. Results depend only on the configuration.
+// Windows maps metric windows to turns. Its results depend only on the configuration.
 type Windows interface {
 	// First returns the first turn of a metric window.
 	First(w schemas.MetricWindow) uint64
-	// Open reports whether a window of the metric contains the turn's slice and ends later.
+	// Open reports whether a window of the metric contains the slice of the turn and ends later.
 	Open(metric uint32, turn uint64) bool
 	// Needed returns the first turn whose slice belongs to a window that ends after the given turn,
-	// or turn+1 if there is none.
+	// or turn+1 if there is no such window.
 	Needed(turn uint64) uint64
 	// LeastPeriod returns the earliest budget period that a window ending after the turn can
-	// charge; math.MinInt64 if budgets are for life.
+	// charge. It is math.MinInt64 if budgets are for life.
 	LeastPeriod(turn uint64) int64
-	// Elapsed returns the time from a fixed instant of a budget period to the end of a metric
-	// window, in milliseconds.
+	// Elapsed returns the milliseconds from a fixed instant of a budget period to the window's end.
 	Elapsed(w schemas.MetricWindow, period int64) int64
 }
 
-// oneSlice implements Windows for windows of one turn each.
+// oneSlice implements Windows for windows that consist of one turn each.
 type oneSlice struct{}
 
 // First implements Windows. The caller limits the result to the decided turn.
@@ -35,28 +34,28 @@ func (oneSlice) Needed(turn uint64) uint64                     { return turn + 1
 func (oneSlice) LeastPeriod(uint64) int64                      { return math.MinInt64 }
 func (oneSlice) Elapsed(w schemas.MetricWindow, _ int64) int64 { return w.WindowEnd }
 
-// openSlice is an encoded slice of an open window. A window of a day has a thousand of them, and
-// encoded slices take less memory than decoded ones.
+// openSlice is an encoded slice of an open window. Slices stay encoded to save memory: a window of
+// one day can have a thousand of them.
 type openSlice struct {
 	turn uint64
 	data []byte
 }
 
-// endedWindows holds the windows that end with a turn, and the contributions to them.
+// endedWindows holds the windows that end with a turn, and the contributions to these windows.
 type endedWindows struct {
 	windows       []schemas.MetricWindow
-	contributions []*contributions // by window; windows of the same slices share them
-	matches       [][]bool         // by window: labels that belong to its metric
-	bases         []int            // by window: for a share, the window of the metric that it is derived from
-	each          []*contributions // each distinct element of contributions once, slice first
-	slice         *contributions   // the turn's own
+	contributions []*contributions // by window; windows with the same slices share them
+	matches       [][]bool         // by window: labels that the window's metric counts
+	bases         []int            // by window: for a share, index of the base metric's window
+	distinct      []*contributions // the distinct elements of contributions, beginning with slice
+	slice         *contributions   // the slice of the turn itself
 }
 
-// assemble assembles the windows that end with a turn, from the kept slices and the turn's own.
+// assemble assembles the windows that end with a turn, from earlier slices and the turn's own.
 func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 	slice *contributions) (*endedWindows, error) {
 	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), matches: make([][]bool,
-		len(windows)), bases: make([]int, len(windows)), slice: slice, each: []*contributions{slice}}
+		len(windows)), bases: make([]int, len(windows)), slice: slice, distinct: []*contributions{slice}}
 	byFirst := map[uint64]*contributions{}
 	for i, w := range windows {
 		m, err := a.metric(w)
@@ -71,7 +70,7 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 			}
 			byFirst[first] = c
 			if c != slice {
-				e.each = append(e.each, c)
+				e.distinct = append(e.distinct, c)
 			}
 		}
 		e.contributions[i] = c
@@ -107,7 +106,7 @@ func (a *shardAccounts) mergeSince(first uint64, slice *contributions) (*contrib
 	return new(merged).merge(append(parts, slice))
 }
 
-// keysOf returns the keys of a window of a metric, ascending.
+// keysOf returns the keys of a window in ascending order.
 func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
 	if m.kind.Share {
 		return m.spec.PublicKeys
@@ -115,33 +114,33 @@ func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
 	return e.contributions[window].keys
 }
 
-// member is a user who contributed to the turn's own slice or to an ended window.
+// member is a user who contributed to the turn's own slice or to a window that ends.
 type member struct {
 	schemas.ContribUser
 	part     *schemas.ContribUser   // contributions to the turn's own slice; nil if there are none
-	byWindow []*schemas.ContribUser // contributions to each window; nil if there are none
+	byWindow []*schemas.ContribUser // by window: contributions to it; nil if there are none
 }
 
-// forgetUsers drops the users, whom charging does not need.
+// forgetUsers drops the users, because charging does not need them.
 func (e *endedWindows) forgetUsers() {
-	for _, c := range e.each {
+	for _, c := range e.distinct {
 		c.users = nil
 	}
 }
 
-// eachMember calls fn for every user of the windows and of the turn's slice, ascending. The
-// argument is valid until fn returns.
+// eachMember calls fn for every user of the windows and of the turn's slice, in ascending order.
+// The argument of fn is valid only until fn returns.
 func (e *endedWindows) eachMember(fn func(m *member) error) error {
-	next := make([]int, len(e.each))
-	least := make([]*schemas.ContribUser, len(e.each)) // by index of each: contributions of the least user
+	next := make([]int, len(e.distinct))
+	least := make([]*schemas.ContribUser, len(e.distinct)) // by index of distinct: contributions of the least user
 	positions := make([]int, len(e.contributions))
 	for i, c := range e.contributions {
-		positions[i] = slices.Index(e.each, c)
+		positions[i] = slices.Index(e.distinct, c)
 	}
 	m := member{byWindow: make([]*schemas.ContribUser, len(e.windows))}
 	for {
 		found := false
-		for i, c := range e.each {
+		for i, c := range e.distinct {
 			least[i] = nil
 			if next[i] == len(c.users) {
 				continue
