@@ -4,14 +4,14 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// Layout describes how a pipeline is spread over the tasks of an engine, which places elements by
-// their keys. The zero value means one reader, and one element for every shard.
+// Layout describes how a pipeline is distributed over the tasks of an engine, which assigns
+// elements to tasks by their keys. The zero value means one reader and an element for every shard.
 type Layout struct {
-	// Readers are the keys of READ's elements, one for each group of partitions. They are distinct.
+	// Readers are the distinct keys of READ's elements, one for each group of partitions.
 	Readers []int
-	// Strands are the keys of elements that several shards of a turn share, so that an engine whose
-	// bundles hold one element waits only once for the writes of all shards of a strand. If it is
-	// empty, every shard has its own element, whose key is the shard's number.
+	// Strands are the keys of elements that several shards of a turn share. An engine with one
+	// element in each bundle then waits only once for the writes of all shards of a strand. If
+	// Strands is empty, every shard has its own element, whose key is the shard's number.
 	Strands []int
 }
 
@@ -30,9 +30,9 @@ func (l Layout) strand(shard int) int {
 	return l.Strands[shard%len(l.Strands)]
 }
 
-// Build assembles the stages of a run. The run is registered in this process; in other processes
-// that the engine uses, OpenRuns opens it. The pipeline has no output: the Runtime writes counts,
-// ledger and control.
+// Build adds the stages of a run to a pipeline. The run must be registered in this process. In
+// other processes of the engine, the Opener of OpenRuns opens it. The pipeline has no output: the
+// Runtime writes counts, ledger and control.
 func Build(s beam.Scope, run Run, l Layout) {
 	s = s.Scope("tollgate")
 	envelopes := Pack(s, read(s, runSource{run}, l))

@@ -19,16 +19,16 @@ import (
 )
 
 // parallelism is the number of shards of a stage that are processed at the same time. It exceeds
-// most machines' number of cores, because a shard waits for brokers as much as it computes.
+// the number of cores of most machines, because a shard waits for brokers as long as it computes.
 const parallelism = 16
 
 // ErrUnsupported is returned for a pipeline that Build did not create.
 var ErrUnsupported = errors.New("the direct engine runs only a deployment's pipeline: run others on a Beam runner")
 
 // Direct runs a pipeline of [Build] in this process, until all of its readers are done or ctx is
-// cancelled. It takes the stages' DoFns from Beam's graph, calls their Setup and Teardown, and
-// passes grouped elements to the stages that they open. It does not encode, retry or split
-// anything: the next run continues after an error.
+// cancelled. It takes the DoFns of the stages from Beam's graph, calls their Setup and Teardown,
+// and passes grouped elements to the stages that they open. It does not encode, retry or split
+// anything: after an error, the next run continues.
 //
 //   - Ticks are processed one at a time, in order: all shards in SPEND, in RELEASE and in SETTLE.
 //     The shards of a stage wait for their writes together. Meanwhile each reader makes at most one
@@ -37,8 +37,7 @@ var ErrUnsupported = errors.New("the direct engine runs only a deployment's pipe
 //   - The first error ends the run and keeps its type; the Runtime's Fail receives it. A panic in a
 //     stage's goroutine becomes such an error, which lists the calls without their arguments.
 //
-// When Direct returns, its goroutines have ended. Errors: ErrUnsupported, a stage's, or ctx's
-// cause.
+// When Direct returns, its goroutines have ended. Errors: ErrUnsupported, a stage's, or ctx's.
 func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	d, err := directOf(p)
 	if err != nil {
@@ -56,7 +55,7 @@ func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	steps := make(chan delivery)
 	g, ctx := errgroup.WithContext(ctx)
 	for group := range d.read.Layout.readers() {
-		g.Go(func() error { return d.reads(ctx, group, steps) })
+		g.Go(func() error { return d.drive(ctx, group, steps) })
 	}
 	g.Go(func() error { return d.run(ctx, steps) })
 	return g.Wait()
@@ -70,7 +69,7 @@ type direct struct {
 	settle  *settleFn
 }
 
-// directOf finds the stages of a pipeline in its graph.
+// directOf returns the stages of a pipeline, from the pipeline's graph.
 func directOf(p *beam.Pipeline) (*direct, error) {
 	edges, _, err := p.Build()
 	if err != nil {
@@ -79,23 +78,23 @@ func directOf(p *beam.Pipeline) (*direct, error) {
 	d := &direct{}
 	for _, e := range edges {
 		if e.DoFn == nil {
-			continue // the edges between stages are implied
+			continue // Direct itself connects the stages
 		}
-		known := true
+		expected := true
 		switch fn := e.DoFn.Recv.(type) {
 		case *groupsFn, *packFn:
 		case *readFn:
-			d.read, known = fn, d.read == nil
+			d.read, expected = fn, d.read == nil
 		case *spendFn:
-			d.spend, known = fn, d.spend == nil
+			d.spend, expected = fn, d.spend == nil
 		case *releaseFn:
-			d.release, known = fn, d.release == nil
+			d.release, expected = fn, d.release == nil
 		case *settleFn:
-			d.settle, known = fn, d.settle == nil
+			d.settle, expected = fn, d.settle == nil
 		default:
-			known = false
+			expected = false
 		}
-		if !known {
+		if !expected {
 			return nil, fmt.Errorf("compiling %s of %v: %w", e.Name(), e.Scope(), ErrUnsupported)
 		}
 	}
@@ -113,8 +112,8 @@ type delivery struct {
 	next     int64 // math.MaxInt64: the reader is done
 }
 
-// reads drives the reader of a group to its end.
-func (d *direct) reads(ctx context.Context, group int, steps chan<- delivery) error {
+// drive calls the reader of a group until the reader is done.
+func (d *direct) drive(ctx context.Context, group int, steps chan<- delivery) error {
 	for restriction := begin(group); !restriction.Done; {
 		var step Step
 		err := guarded(func() (err error) {
@@ -126,7 +125,7 @@ func (d *direct) reads(ctx context.Context, group int, steps chan<- delivery) er
 			out.next = math.MaxInt64
 		}
 		if err == nil && (out.tick < restriction.Tick || out.next < restriction.Tick) {
-			err = fmt.Errorf("a step went back from tick %d", restriction.Tick)
+			err = fmt.Errorf("a step went back to a tick before %d", restriction.Tick)
 		}
 		if err != nil {
 			return d.read.fail(fmt.Errorf("reading events: %w", err))
@@ -156,7 +155,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// run passes each tick through the stages once all readers have passed it.
+// run passes each tick through the stages after all readers have passed that tick.
 func (d *direct) run(ctx context.Context, steps <-chan delivery) error {
 	waiting := map[int64]byShard{}
 	next := make([]int64, len(d.read.Layout.readers()))
@@ -195,28 +194,28 @@ func (d *direct) turn(ctx context.Context, contributions byShard) error {
 	if err != nil {
 		return d.release.fail(fmt.Errorf("releasing %w", err))
 	}
-	for _, all := range acks { // under one key
-		if err := guarded(func() error { return d.settle.opened.Settle(ctx, all) }); err != nil {
+	for _, blobs := range acks { // all under the same key
+		if err := guarded(func() error { return d.settle.opened.Settle(ctx, blobs) }); err != nil {
 			return d.settle.fail(fmt.Errorf("settling: %w", err))
 		}
 	}
 	return nil
 }
 
-// byShard holds the blobs of a tick.
+// byShard holds the blobs of one tick by shard.
 type byShard map[int][][]byte
 
 func (b byShard) add(shard int, blob []byte) { b[shard] = append(b[shard], blob) }
 
-// each starts a stage's work on all shards, waits for it and returns the results.
+// each starts the work of a stage on all shards. It waits for the work and returns the results.
 func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]byte) (spend.Pending, error)) (byShard,
 	error) {
 	shards := slices.Sorted(maps.Keys(b))
 	blobs := make([][]spend.Blob, len(shards))
-	var taken atomic.Int64
-	work := func() error { // on one shard after another, until none is left
+	var claimed atomic.Int64
+	work := func() error { // takes one shard after another until none is left
 		pending := make([]spend.Pending, len(shards))
-		for n := int(taken.Add(1)) - 1; n < len(shards); n = int(taken.Add(1)) - 1 {
+		for n := int(claimed.Add(1)) - 1; n < len(shards); n = int(claimed.Add(1)) - 1 {
 			err := context.Cause(ctx)
 			if err == nil {
 				pending[n], err = start(ctx, shards[n], b[shards[n]])
@@ -246,14 +245,14 @@ func (b byShard) each(ctx context.Context, start func(context.Context, int, [][]
 	}
 	out := byShard{}
 	for _, all := range blobs {
-		for _, one := range all {
-			out.add(one.Shard, one.Data)
+		for _, blob := range all {
+			out.add(blob.Shard, blob.Data)
 		}
 	}
 	return out, nil
 }
 
-// guarded turns a panic in f into an error. If the panic's value is an error, it is wrapped.
+// guarded calls f and converts a panic to an error, which wraps the panic's value if possible.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -267,11 +266,11 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// callers lists the calls that led to a panic, one per line, innermost first. Unlike debug.Stack,
-// it omits their arguments, which include account ids and counts without noise.
+// callers lists the calls that led to a panic, one per line, the innermost first. Unlike
+// debug.Stack, it omits the arguments, which include account ids and counts without noise.
 func callers() string {
-	const deepest, skipped = 64, 3 // runtime.Callers, this function and the deferred one
-	pcs := make([]uintptr, deepest)
+	const maxDepth, skipped = 64, 3 // runtime.Callers, this function and the deferred one
+	pcs := make([]uintptr, maxDepth)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(skipped, pcs)])
 	var text strings.Builder
 	for more := true; more; {

@@ -15,25 +15,25 @@ func init() {
 	register.Emitter2[int, []byte]()
 }
 
-// Pack combines a shard's blobs of one tick into one element. It precedes every stage but Read.
+// Pack combines a shard's blobs in one tick into one element. It precedes every stage but Read.
 //
 // In: KV<int, []byte>, blobs by shard, each with the event time of its tick (a whole second of
-// Beam's time; elements without a time of their own share one tick). Out: KV<int, []byte>, one pack
-// of blobs per shard and tick, in the global window with the time of the tick, once the watermark
-// has passed it.
+// Beam's time; elements without their own time share one tick). Out: KV<int, []byte>, one pack of
+// blobs for each shard and tick, in the global window, with the time of the tick. Pack emits it
+// when the watermark has passed the tick.
 //
 // Blobs may be in any order. The runner drops blobs that arrive after the watermark has passed
-// their tick. Unpack splits a pack.
+// their tick. Unpack splits a pack into blobs.
 func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
 	s = s.Scope("pack")
 	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, blobs))))
 }
 
-// packFn turns a group into one element. Every stage after a GroupByKey needs it: a grouped value
-// cannot be moved to another window.
+// packFn converts a group to one element. Every stage after a GroupByKey needs it, because a
+// grouped value cannot be moved to another window.
 type packFn struct{}
 
-// ProcessElement packs a group's blobs, in order of arrival.
+// ProcessElement packs the blobs of a group, in order of arrival.
 func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(int, []byte)) error {
 	var all [][]byte
 	var b []byte
@@ -54,8 +54,8 @@ func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(i
 // ErrMalformedPack is returned for bytes that Pack did not write.
 var ErrMalformedPack = errors.New("malformed pack of blobs")
 
-// Unpack splits a pack into its blobs, for stages outside this package. The blobs share packed's
-// memory. The error is ErrMalformedPack.
+// Unpack splits a pack into its blobs, for stages outside this package. The blobs share the memory
+// of packed. The error is ErrMalformedPack.
 func Unpack(packed []byte) ([][]byte, error) {
 	blobs, ok := splitBlobs(packed)
 	if !ok {
@@ -69,8 +69,8 @@ func appendBlob(dst, blob []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(blob))), blob...)
 }
 
-// splitBlobs undoes any number of appendBlob calls; it returns false for bytes that appendBlob did
-// not write. The blobs share b's memory.
+// splitBlobs reverses any number of appendBlob calls. It returns false for bytes that appendBlob
+// did not write. The blobs share the memory of b.
 func splitBlobs(b []byte) ([][]byte, bool) {
 	var blobs [][]byte
 	for len(b) > 0 {

@@ -25,14 +25,13 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*Restriction)(nil)).Elem())
 }
 
-// Read drives a Source until it is done: one restriction for each group of partitions, and one
-// reader for each. Its output is KV<int, []byte>: the Source's elements by shard of SPEND, each
-// with the event time of its tick. The watermark passes a tick once every group's steps have passed
-// it.
+// Read drives a Source until it is done. Each group of partitions has one restriction and one
+// reader. The output is KV<int, []byte>: the elements of the Source by shard of SPEND, each with
+// the event time of its tick. The watermark passes a tick when every group has passed it.
 //
-// After a failure downstream, an engine passes an older restriction and replays its elements; a
-// Source detects that by the Restriction. Each element has one restriction, because an engine may
-// confuse the parts of a split restriction. The watermark is the least of all elements' watermarks.
+// After a failure downstream, an engine passes an older restriction and replays its elements. A
+// Source detects this. Each group has its own element with one restriction, because an engine may
+// confuse the parts of a split restriction. The watermark is the least of all groups.
 func Read(s beam.Scope, h hook.Hook[Source], groups int) beam.PCollection {
 	l := Layout{}
 	for n := range groups {
@@ -47,10 +46,10 @@ func read(s beam.Scope, h hook.Hook[Source], l Layout) beam.PCollection {
 	return beam.ParDo(s, &readFn{stage[Source]{Hook: hook.NewField(h)}, l}, spread)
 }
 
-// groupsFn emits the key of each group.
+// groupsFn emits the keys of all groups.
 type groupsFn struct{ Keys []int }
 
-// ProcessElement is called once.
+// ProcessElement emits the keys. It is called once.
 func (f *groupsFn) ProcessElement(_ []byte, emit func(int)) {
 	for _, key := range f.Keys {
 		emit(key)
@@ -67,21 +66,21 @@ func (f *readFn) CreateInitialRestriction(key int) Restriction {
 	return begin(slices.Index(f.Layout.readers(), key))
 }
 
-func (f *readFn) SplitRestriction(_ int, rest Restriction) []Restriction { return []Restriction{rest} }
+func (f *readFn) SplitRestriction(_ int, r Restriction) []Restriction { return []Restriction{r} }
 
 func (f *readFn) RestrictionSize(_ int, _ Restriction) float64 { return 1 }
 
-func (f *readFn) CreateTracker(rest Restriction) *sdf.LockRTracker {
-	return sdf.NewLockRTracker(&restrictionTracker{rest: rest})
+func (f *readFn) CreateTracker(restriction Restriction) *sdf.LockRTracker {
+	return sdf.NewLockRTracker(&restrictionTracker{current: restriction})
 }
 
-// TruncateRestriction ends reading at once: a drain by the engine does not publish anything more.
+// TruncateRestriction ends reading at once, so a drain by the engine publishes nothing more.
 func (f *readFn) TruncateRestriction(_ *sdf.LockRTracker, _ int) Restriction {
 	return Restriction{Done: true}
 }
 
-func (f *readFn) InitialWatermarkEstimatorState(_ beam.EventTime, rest Restriction, _ int) int64 {
-	return int64(tickStart(rest.Tick))
+func (f *readFn) InitialWatermarkEstimatorState(_ beam.EventTime, restriction Restriction, _ int) int64 {
+	return int64(tickStart(restriction.Tick))
 }
 
 func (f *readFn) CreateWatermarkEstimator(state int64) *tickWatermark {
@@ -92,8 +91,7 @@ func (f *readFn) CreateWatermarkEstimator(state int64) *tickWatermark {
 
 func (f *readFn) WatermarkEstimatorState(w *tickWatermark) int64 { return w.millis.Load() }
 
-// ProcessElement makes one step and checkpoints itself, so that the runner passes the step's
-// elements on.
+// ProcessElement makes one step. It then checkpoints itself, so the runner passes on the elements.
 func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.LockRTracker, _ int,
 	emit func(beam.EventTime, int, []byte)) (sdf.ProcessContinuation, error) {
 	restriction, ok := rt.GetRestriction().(Restriction)
@@ -120,8 +118,7 @@ func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.L
 	return sdf.ResumeProcessingIn(step.Delay), nil
 }
 
-// tickWatermark is READ's watermark estimator. The harness reads it from
-// another goroutine while ProcessElement runs.
+// tickWatermark is READ's watermark estimator. The harness reads it while ProcessElement runs.
 type tickWatermark struct {
 	millis atomic.Int64
 }
@@ -131,17 +128,17 @@ func (w *tickWatermark) CurrentWatermark() time.Time {
 	return beam.EventTime(w.millis.Load()).ToTime()
 }
 
-// restrictionTracker tracks a restriction without an end: a claim replaces it with the position
-// from which to continue; only self-checkpoints split it.
+// restrictionTracker tracks a restriction without an end. A claim replaces the restriction with the
+// position from which to continue. Only self-checkpoints split it.
 type restrictionTracker struct {
 	mu      sync.Mutex
-	rest    Restriction
+	current Restriction
 	next    Restriction
 	claimed bool
 	split   bool
 }
 
-// TryClaim accepts a Restriction, from which the next call continues.
+// TryClaim accepts a Restriction as the position from which the next call continues.
 func (t *restrictionTracker) TryClaim(pos any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,32 +153,32 @@ func (t *restrictionTracker) TryClaim(pos any) bool {
 // GetError implements sdf.RTracker.
 func (t *restrictionTracker) GetError() error { return nil }
 
-// TrySplit checkpoints at fraction 0 and refuses to split otherwise: a restriction is one reader.
+// TrySplit splits only at fraction 0, as a checkpoint, because a restriction belongs to one reader.
 func (t *restrictionTracker) TrySplit(fraction float64) (any, any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if fraction > 0 || t.split || !t.claimed || t.next.Done {
-		return t.rest, nil, nil
+		return t.current, nil, nil
 	}
 	t.split = true
 	return Restriction{Done: true}, t.next, nil
 }
 
-// GetProgress reports a constant: the work has no end.
+// GetProgress reports a constant, because the work has no end.
 func (t *restrictionTracker) GetProgress() (float64, float64) { return 0, 1 }
 
-// IsDone reports true after a checkpoint and after the last step.
+// IsDone reports true after a checkpoint, and after the last step.
 func (t *restrictionTracker) IsDone() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.split || t.rest.Done || (t.claimed && t.next.Done)
+	return t.split || t.current.Done || (t.claimed && t.next.Done)
 }
 
-// GetRestriction returns the position that the call started from.
+// GetRestriction returns the position from which the call started.
 func (t *restrictionTracker) GetRestriction() any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.rest
+	return t.current
 }
 
 // IsBounded reports that the restriction is unbounded.

@@ -10,13 +10,13 @@ import (
 
 func init() { beam.RegisterDoFn(&releaseFn{}) }
 
-// Release hands the partial counts of every turn and release shard to the Releaser that h opens.
+// Release passes the partial counts of every turn and release shard to the Releaser that h opens.
 //
-// In: Spend's output after Pack, KV<int, []byte> by release shard. Out: KV<int, []byte>, all under
-// key 0: one acknowledgement (schemas.Ack) per release shard, with the time of its turn, once its
-// values are published.
+// In: Spend's output after Pack, KV<int, []byte> by release shard. Out: KV<int, []byte>, all with
+// key 0: one acknowledgement (schemas.Ack) for each release shard, with the time of its turn.
+// Release emits it when the values of the release shard have been published.
 //
-// release.New returns a Releaser from ladders and a Publisher. After a bundle has failed, a
+// release.New returns a Releaser that uses ladders and a Publisher. After a bundle has failed, a
 // Releaser may receive the same group again.
 func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
 	return releaseIn(s, h, Layout{}, partials)
@@ -27,7 +27,7 @@ func releaseIn(s beam.Scope, h hook.Hook[Releaser], l Layout, partials beam.PCol
 	return beam.ParDo(s.Scope("release"), fn, partials)
 }
 
-// releaseFn hands the partial counts of one release shard to the Releaser.
+// releaseFn passes the partial counts of one release shard to the Releaser.
 type releaseFn struct{ shardsFn[Releaser] }
 
 // ProcessElement starts the work of a release shard, or of all release shards of a strand.

@@ -12,7 +12,7 @@ import (
 
 func TestACheckpointLeavesTheRest(t *testing.T) {
 	restriction, next := Restriction{Epoch: 3, Calls: 7, Tick: 5}, Restriction{Epoch: 3, Calls: 8, Tick: 6}
-	tr := &restrictionTracker{rest: restriction}
+	tr := &restrictionTracker{current: restriction}
 	if tr.IsDone() || tr.IsBounded() {
 		t.Fatal("a restriction with work left is done, or bounded")
 	}
@@ -41,7 +41,7 @@ func TestACheckpointLeavesTheRest(t *testing.T) {
 func TestSplitsOfAnOpenEndedReadAreRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		restriction := Restriction{Tick: 1}
-		tr := &restrictionTracker{rest: restriction}
+		tr := &restrictionTracker{current: restriction}
 		claimed := rapid.Bool().Draw(t, "claimed")
 		if claimed {
 			tr.TryClaim(Restriction{Tick: 2})
@@ -55,7 +55,7 @@ func TestSplitsOfAnOpenEndedReadAreRefused(t *testing.T) {
 }
 
 func TestACheckpointBeforeTheStepIsRefused(t *testing.T) {
-	tr := &restrictionTracker{rest: Restriction{Tick: 1}}
+	tr := &restrictionTracker{current: Restriction{Tick: 1}}
 	if _, residual, err := tr.TrySplit(0); residual != nil || err != nil || tr.IsDone() {
 		t.Fatal("a call that has not claimed was cut off: its step would be lost")
 	}
@@ -65,14 +65,14 @@ func TestACheckpointBeforeTheStepIsRefused(t *testing.T) {
 }
 
 func TestTheLastStepEndsTheRestriction(t *testing.T) {
-	tr := &restrictionTracker{rest: Restriction{Tick: 1}}
+	tr := &restrictionTracker{current: Restriction{Tick: 1}}
 	if !tr.TryClaim(Restriction{Tick: 1, Done: true}) || !tr.IsDone() {
 		t.Fatal("the last step does not end the restriction")
 	}
 	if _, residual, _ := tr.TrySplit(0); residual != nil {
 		t.Fatal("there is a rest after the last step")
 	}
-	if !(&restrictionTracker{rest: Restriction{Done: true}}).IsDone() {
+	if !(&restrictionTracker{current: Restriction{Done: true}}).IsDone() {
 		t.Fatal("a finished restriction is not done")
 	}
 	if (&restrictionTracker{}).TryClaim("no position") {

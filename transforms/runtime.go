@@ -19,8 +19,8 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[runSettler]())
 }
 
-// Restriction is READ's progress, as stored by Beam. It contains no offsets: the control log
-// decides where reading continues. By Epoch and Calls a Source detects that an engine has passed an
+// Restriction is READ's progress, as Beam stores it. It contains no offsets, because the control
+// log decides where reading continues. Epoch and Calls show a Source that an engine has passed an
 // older restriction again. Tick is the position of Beam's watermark: no element of an earlier tick
 // follows.
 type Restriction struct {
@@ -31,27 +31,26 @@ type Restriction struct {
 	Done  bool
 }
 
-// begin returns the restriction with which a group's reader starts.
+// begin returns the restriction with which the reader of a group starts.
 func begin(group int) Restriction { return Restriction{Group: group, Epoch: -1, Tick: 1} }
 
-// Element is one packed blob on its way to a shard of SPEND.
+// Element is an encoded blob for a shard of SPEND.
 type Element struct {
 	Shard int
 	Data  []byte
 }
 
-// Step is the result of one call of a Source: the elements of at most one tick (Next.Tick−1 if
-// Opened), and the position from which to continue.
+// Step is the result of one call of a Source. It contains the elements of at most one tick
+// (Next.Tick−1 if Opened is set), and the position from which to continue.
 type Step struct {
 	Next     Restriction
 	Elements []Element
-	// Opened is set if the elements include the OPENs of a turn: Beam's watermark moves past their
-	// tick.
+	// Opened is set if the elements include a turn's OPENs. Beam's watermark then passes the tick.
 	Opened bool
 	Delay  time.Duration
 }
 
-// tick returns the tick of a step's elements.
+// tick returns the tick to which the elements of a step belong.
 func (s *Step) tick(restriction Restriction) int64 {
 	if s.Opened {
 		return s.Next.Tick - 1
@@ -60,34 +59,34 @@ func (s *Step) tick(restriction Restriction) int64 {
 }
 
 // Source is READ's part of a Runtime. In a healthy run, only one goroutine at a time calls Step for
-// a group. Step must refuse concurrent calls, because an engine's restore may start a second call
-// while a lost one still runs. While a turn is open it returns within 20 ms: some engines pass on a
-// watermark only then.
+// a group. Step must refuse concurrent calls, because a restore of the engine may start a second
+// call while a lost call still runs. While a turn is open, Step must return within 20 ms, because
+// some engines pass on a watermark only then.
 type Source interface {
 	Step(ctx context.Context, from Restriction) (Step, error)
 }
 
-// Spender admits and charges the users in one envelope, that of a shard in a turn. A nil Pending
-// means that there is nothing to emit.
+// Spender admits and charges the users in one envelope, which belongs to one shard and turn. A nil
+// Pending means that there is nothing to emit.
 type Spender interface {
 	Spend(ctx context.Context, shard int, envelope [][]byte) (spend.Pending, error)
 }
 
-// Releaser turns the partial counts of one release shard and turn into
-// published counts. A nil Pending means that the group was incomplete.
+// Releaser converts the partial counts of one release shard and turn to published counts. A nil
+// Pending means that the group was incomplete.
 type Releaser interface {
 	Release(ctx context.Context, shard int, partials [][]byte) (spend.Pending, error)
 }
 
-// Settler settles a turn once all acknowledgements of its release shards have arrived.
+// Settler settles a turn when the acknowledgements of all release shards have arrived.
 type Settler interface {
 	Settle(ctx context.Context, acks [][]byte) error
 }
 
 // Runtime opens the stages of one run in one process. Each function is called once, when its stage
-// first runs in the process; it may be nil if the stage never does. All DoFns of the stage in the
-// process share the result. Fail is called with every error of a stage, with its type intact;
-// runners pass on its result as text. Close ends the open stages once no DoFn needs them.
+// first runs in the process. It may be nil if the stage never does. All DoFns of the stage in the
+// process share the result. Fail is called for every error of a stage, with its type intact;
+// runners pass on only the text of its result. Close closes the stages when no DoFn needs them.
 type Runtime struct {
 	Source   func(context.Context) (Source, error)
 	Spender  func(context.Context) (Spender, error)
@@ -100,23 +99,23 @@ type Runtime struct {
 // Run identifies a run in every process that opens one of its stages.
 type Run struct {
 	ID    string
-	Terms string // for an Opener in another process; opaque here, and not secret
+	Terms string // passed to an Opener in another process; opaque here, and not secret
 }
 
-// Opener opens a run in a process that has not registered it.
+// Opener opens a run in a process in which the run is not registered.
 type Opener func(run Run) (*Runtime, error)
 
-// runtimes is the process-wide registry in which serialised DoFns find their run by its id.
+// runtimes is the registry of this process, in which decoded DoFns find their run by its id.
 var runtimes = struct {
 	sync.Mutex
 	byRun map[string]*opened
 	open  Opener
 }{byRun: map[string]*opened{}}
 
-// opened is a run that is known in this process.
+// opened is a run that is open or registered in this process.
 type opened struct {
 	*Runtime
-	held int // hooks that have opened a stage and not closed it
+	users int // number of hooks, and of registrations, that use the run
 
 	mu       sync.Mutex // held while a stage opens
 	source   Source
@@ -125,15 +124,15 @@ type opened struct {
 	settler  Settler
 }
 
-// Register makes a Runtime known under a run id and returns the function that
-// forgets it. Registering an id twice is an error.
+// Register makes a Runtime available under a run id. It returns the function that removes the
+// Runtime again. A second registration of an id is an error.
 func Register(run string, rt *Runtime) (func(), error) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
-	if _, taken := runtimes.byRun[run]; taken {
+	if _, registered := runtimes.byRun[run]; registered {
 		return nil, fmt.Errorf("registering run %s: this id is already registered in this process", run)
 	}
-	runtimes.byRun[run] = &opened{Runtime: rt, held: 1} // held by the caller
+	runtimes.byRun[run] = &opened{Runtime: rt, users: 1} // the registration is the first user
 	return func() {
 		runtimes.Lock()
 		defer runtimes.Unlock()
@@ -142,14 +141,14 @@ func Register(run string, rt *Runtime) (func(), error) {
 }
 
 // OpenRuns sets the function that opens unregistered runs in this process, a worker of a cluster.
-// Such a run is forgotten when its last stage is closed.
+// Such a run is removed when its last stage is closed.
 func OpenRuns(open Opener) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
 	runtimes.open = open
 }
 
-// acquireRun finds a run, or opens it. Every successful call needs one call of dropRun.
+// acquireRun returns a run, which it opens if necessary. Every success needs a call of dropRun.
 func acquireRun(run Run) (*opened, error) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
@@ -166,7 +165,7 @@ func acquireRun(run Run) (*opened, error) {
 		rt = &opened{Runtime: made}
 		runtimes.byRun[run.ID] = rt
 	}
-	rt.held++
+	rt.users++
 	return rt, nil
 }
 
@@ -177,7 +176,7 @@ func dropRun(run string) {
 	if rt == nil {
 		return
 	}
-	if rt.held--; rt.held > 0 {
+	if rt.users--; rt.users > 0 {
 		return
 	}
 	delete(runtimes.byRun, run)
@@ -186,13 +185,13 @@ func dropRun(run string) {
 	}
 }
 
-// openStage opens a stage of a run, once in the process.
+// openStage opens a stage of a run. In each process, the stage is opened only once.
 func openStage[T any](ctx context.Context, run Run, stageOf func(*opened) (*T, func(context.Context) (T, error))) (T,
 	*stageOfRun, error) {
-	var none T
+	var zero T
 	rt, err := acquireRun(run)
 	if err != nil {
-		return none, nil, err
+		return zero, nil, err
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -200,13 +199,13 @@ func openStage[T any](ctx context.Context, run Run, stageOf func(*opened) (*T, f
 	if any(*stage) == nil {
 		if *stage, err = open(context.WithoutCancel(ctx)); err != nil {
 			dropRun(run.ID)
-			return none, nil, err
+			return zero, nil, err
 		}
 	}
 	return *stage, &stageOfRun{rt: rt, run: run.ID}, nil
 }
 
-// The hooks of a run.
+// Hooks that open the stages of a run.
 type (
 	runSource   struct{ Run Run }
 	runSpender  struct{ Run Run }
@@ -214,7 +213,7 @@ type (
 	runSettler  struct{ Run Run }
 )
 
-// stageOfRun passes a stage's errors to its run.
+// stageOfRun passes the errors of a stage to the stage's run.
 type stageOfRun struct {
 	rt  *opened
 	run string
@@ -228,7 +227,7 @@ func (t *stageOfRun) Fail(err error) error {
 	return t.rt.Fail(err)
 }
 
-// Close implements io.Closer: one hook less holds the run.
+// Close implements io.Closer. The hook then no longer uses the run.
 func (t *stageOfRun) Close() error {
 	dropRun(t.run)
 	return nil

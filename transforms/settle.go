@@ -13,18 +13,17 @@ func init() { beam.RegisterDoFn(&settleFn{}) }
 
 // Settle passes the acknowledgements of every turn to the Settler that h opens.
 //
-// In: Release's output after Pack, KV<int, []byte>. There is no output: the Settler lets the Source
-// open the next turn.
+// In: Release's output after Pack, KV<int, []byte>. No output: the Settler makes the Source go on.
 func Settle(s beam.Scope, h hook.Hook[Settler], acks beam.PCollection) {
 	beam.ParDo0(s.Scope("settle"), &settleFn{stage[Settler]{Hook: hook.NewField(h)}}, acks)
 }
 
-// settleFn hands the acknowledgements of a turn to the Settler.
+// settleFn passes the acknowledgements of a turn to the Settler.
 type settleFn struct {
 	stage[Settler]
 }
 
-// ProcessElement hands a tick's acknowledgements to the Settler.
+// ProcessElement passes the acknowledgements of one tick to the Settler.
 func (f *settleFn) ProcessElement(ctx context.Context, _ int, packed []byte) error {
 	blobs, err := Unpack(packed)
 	if err != nil {

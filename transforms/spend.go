@@ -10,13 +10,13 @@ import (
 
 func init() { beam.RegisterDoFn(&spendFn{}) }
 
-// Spend passes every shard's turn to the Spender that h opens: spend.Engine, which keeps the
-// shard's accounts in a ledger.
+// Spend passes the turn of every shard to the Spender that h opens, such as spend.Engine, which
+// keeps the shard's accounts in a ledger.
 //
 // In: Pack's output, KV<int, []byte> by shard, in the global window: one OPEN and the contributions
 // of the turn (schemas.EncodeOpen and EncodeContributions). A group without an OPEN has no output.
 // Out: KV<int, []byte> by release shard: one schemas.Partial from every shard for every release
-// shard, with the time of its turn, once the shard's decisions are durable.
+// shard, with the time of its turn. Spend emits it when the decisions of the shard are durable.
 func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.PCollection {
 	return spendIn(s, h, Layout{}, envelopes)
 }
@@ -26,7 +26,7 @@ func spendIn(s beam.Scope, h hook.Hook[Spender], l Layout, envelopes beam.PColle
 	return beam.ParDo(s.Scope("spend"), fn, envelopes)
 }
 
-// spendFn hands a shard's envelope to the Spender.
+// spendFn passes the envelope of one shard to the Spender.
 type spendFn struct{ shardsFn[Spender] }
 
 // ProcessElement decides the turn of one shard, or of all shards of a strand.

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// stage is embedded in the DoFns of all stages. It holds a hook and the value that the hook opened.
+// stage is embedded in the DoFns of all stages. It holds a hook and the value that it has opened.
 type stage[T any] struct {
 	Hook hook.Field[T]
 
@@ -30,9 +30,8 @@ func (s *stage[T]) Setup(ctx context.Context) error {
 // Teardown closes the hook.
 func (s *stage[T]) Teardown() error { return s.Hook.Close() }
 
-// FailureListener may be implemented by the value that a stage's hook opens. Fail receives every
-// error of the stage with its type intact; runners keep only the text of the error that Fail
-// returns.
+// FailureListener is an optional interface of the value that a stage's hook opens. Fail receives
+// every error of the stage with its type intact. Runners keep only the text of its result.
 type FailureListener interface {
 	Fail(err error) error
 }
@@ -46,15 +45,15 @@ func (s *stage[T]) fail(err error) error {
 	return err
 }
 
-// shardsFn is embedded in the DoFns of SPEND and RELEASE. It starts the writes of all shards at
-// once and waits for them when the bundle ends, so that the shards of a turn wait together.
+// shardsFn is embedded in the DoFns of SPEND and RELEASE. It starts the writes of all shards before
+// it waits for any of them at the end of the bundle.
 type shardsFn[T any] struct {
 	stage[T]
 	Layout  Layout
-	pending waits
+	pending pendingWork
 }
 
-// StartBundle forgets the pending work of a failed bundle.
+// StartBundle drops the pending work of a failed bundle.
 func (f *shardsFn[T]) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
 
 func (f *shardsFn[T]) start(
@@ -76,14 +75,14 @@ func (f *shardsFn[T]) FinishBundle(ctx context.Context, emit func(beam.EventTime
 	return f.fail(f.pending.wait(ctx, f.Layout, emit))
 }
 
-// each calls do with the blobs of every shard in a pack, in the order of the shards.
-func (l Layout) each(strand int, packed []byte, do func(shard int, blobs [][]byte) error) error {
+// each calls fn for every shard in a pack, with the shard's blobs, in the order of the shards.
+func (l Layout) each(strand int, packed []byte, fn func(shard int, blobs [][]byte) error) error {
 	blobs, err := Unpack(packed)
 	if err != nil {
 		return err
 	}
 	if len(l.Strands) == 0 {
-		return do(strand, blobs)
+		return fn(strand, blobs)
 	}
 	byShard := map[int][][]byte{}
 	for _, b := range blobs {
@@ -94,29 +93,29 @@ func (l Layout) each(strand int, packed []byte, do func(shard int, blobs [][]byt
 		byShard[shard] = append(byShard[shard], b)
 	}
 	for _, shard := range slices.Sorted(maps.Keys(byShard)) {
-		if err := do(shard, byShard[shard]); err != nil {
+		if err := fn(shard, byShard[shard]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waits lists the pending work of a bundle, with the event times of its results.
-type waits struct {
+// pendingWork lists the pending work of a bundle, with the event times of its results.
+type pendingWork struct {
 	times   []beam.EventTime
 	pending []spend.Pending
 }
 
-func (w *waits) reset() { w.times, w.pending = w.times[:0], w.pending[:0] }
+func (w *pendingWork) reset() { w.times, w.pending = w.times[:0], w.pending[:0] }
 
-func (w *waits) add(eventTime beam.EventTime, p spend.Pending) {
+func (w *pendingWork) add(eventTime beam.EventTime, p spend.Pending) {
 	if p != nil {
 		w.times, w.pending = append(w.times, eventTime), append(w.pending, p)
 	}
 }
 
-// wait emits the results of all work, under the strands of their shards.
-func (w *waits) wait(ctx context.Context, l Layout, emit func(beam.EventTime, int, []byte)) error {
+// wait waits for all work. It emits the results under the strands of their shards.
+func (w *pendingWork) wait(ctx context.Context, l Layout, emit func(beam.EventTime, int, []byte)) error {
 	defer w.reset()
 	for i, p := range w.pending {
 		blobs, err := p.Wait(ctx)

@@ -12,18 +12,17 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
 )
 
-// Hook opens a resource that a transform needs. Its type is a struct or a pointer to one,
-// registered with beam.RegisterType; only its exported fields reach the worker. If the result of
+// Hook opens a resource that a transform needs. Its type must be a struct or a pointer to a struct,
+// registered with beam.RegisterType. Only the exported fields reach the worker. If the result of
 // Open is an io.Closer, Teardown closes it.
 type Hook[T any] interface {
 	Open(ctx context.Context) (T, error)
 }
 
-// ErrHook is wrapped by errors about hooks that cannot be serialised.
+// ErrHook is wrapped by the errors about hooks that cannot be serialised.
 var ErrHook = errors.New("a hook must be a struct or a pointer to one, registered with beam.RegisterType")
 
-// Field holds a Hook in a field of a DoFn. The zero value holds no hook, and opening it is an
-// error.
+// Field holds a Hook in a field of a DoFn. The zero value holds no hook and cannot be opened.
 type Field[T any] struct {
 	hook   Hook[T]
 	opened T
@@ -33,31 +32,31 @@ type Field[T any] struct {
 // NewField returns a Field with a hook.
 func NewField[T any](h Hook[T]) Field[T] { return Field[T]{hook: h} }
 
-// Open opens the hook; call it in Setup.
+// Open opens the hook. Call it in Setup.
 func (h *Field[T]) Open(ctx context.Context) (T, error) {
 	if h.open {
 		return h.opened, nil
 	}
-	var none T
+	var zero T
 	if h.hook == nil {
-		return none, fmt.Errorf("opening a hook: no hook was given: %w", ErrHook)
+		return zero, fmt.Errorf("opening a hook: no hook was given: %w", ErrHook)
 	}
 	opened, err := h.hook.Open(ctx)
 	if err != nil {
-		return none, fmt.Errorf("opening %T: %w", h.hook, err)
+		return zero, fmt.Errorf("opening %T: %w", h.hook, err)
 	}
 	h.opened, h.open = opened, true
 	return opened, nil
 }
 
-// Close closes the opened resource, if it can be closed; call it in Teardown.
+// Close closes the opened resource if it is an io.Closer. Call it in Teardown.
 func (h *Field[T]) Close() error {
 	if !h.open {
 		return nil
 	}
 	closer, ok := any(h.opened).(io.Closer)
-	var none T
-	h.opened, h.open = none, false
+	var zero T
+	h.opened, h.open = zero, false
 	if !ok {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (h *Field[T]) Close() error {
 	return nil
 }
 
-// packed is a hook in its serialised form.
+// packed is the serialised form of a hook.
 type packed struct {
 	Type    beam.EncodedType
 	Pointer bool
@@ -84,9 +83,9 @@ func (h Field[T]) MarshalJSON() ([]byte, error) {
 	if typ == nil || typ.Kind() != reflect.Struct || typ.Name() == "" {
 		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, ErrHook)
 	}
-	if known, ok := runtime.TypeKey(typ); !ok {
+	if key, ok := runtime.TypeKey(typ); !ok {
 		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, ErrHook)
-	} else if _, ok := runtime.LookupType(known); !ok {
+	} else if _, ok := runtime.LookupType(key); !ok {
 		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, ErrHook)
 	}
 	var err error
@@ -113,11 +112,11 @@ func (h *Field[T]) UnmarshalJSON(b []byte) error {
 	if !p.Pointer {
 		value = value.Elem()
 	}
-	made, ok := value.Interface().(Hook[T])
+	hook, ok := value.Interface().(Hook[T])
 	if !ok {
 		return fmt.Errorf("reading a hook of type %v: it does not open the type that the transform needs: %w", p.Type.T,
 			ErrHook)
 	}
-	*h = Field[T]{hook: made}
+	*h = Field[T]{hook: hook}
 	return nil
 }

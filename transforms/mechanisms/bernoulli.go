@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// ErrDigits is returned for noise so large that its probability is below e^-4096, which means that
-// the source of randomness is broken. Nothing is released.
+// ErrDigits is returned for noise so large that its probability is below e^-4096. Such noise means
+// that the source of randomness is broken. Nothing is released.
 var ErrDigits = errors.New(
 	"drawing noise: the result is too improbable for random digits; check the source of randomness")
 
@@ -21,28 +21,28 @@ func uniform(m uint64, src Source) uint64 {
 	}
 }
 
-// ratio returns true with probability min(1, n/d), d > 0: a uniform real number is
-// compared with n/d digit by digit until they differ.
+// ratio returns true with probability min(1, n/d), d > 0. It compares a uniform real number with
+// n/d, digit by digit until they differ.
 func ratio(n, d uint64, src Source) bool {
 	if n >= d {
 		return true
 	}
 	for {
-		digit, rest := bits.Div64(n, 0, d)
+		digit, remainder := bits.Div64(n, 0, d)
 		if w := src.Word(); w != digit {
 			return w < digit
 		}
-		if rest == 0 {
+		if remainder == 0 {
 			return false
 		}
-		n = rest
+		n = remainder
 	}
 }
 
-// expFraction returns true with probability exp(−n/d), n ≤ d: Algorithm 1 of Canonne,
-// Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020). For
-// γ = n/d, a run of successes with probabilities γ/1, γ/2, … has length at least k with
-// probability γ^k/k!. Hence its length is even with probability exp(−γ).
+// expFraction returns true with probability exp(−n/d), n ≤ d: Algorithm 1 of Canonne, Kamath and
+// Steinke, "The Discrete Gaussian for Differential Privacy" (2020). For γ = n/d, a run of successes
+// with probabilities γ/1, γ/2, … has length at least k with probability γ^k/k!. Hence its length is
+// even with probability exp(−γ).
 func expFraction(n, d uint64, src Source) bool {
 	for k := uint64(1); ; k++ {
 		if !ratio(n, d, src) || !ratio(1, k, src) {
@@ -51,27 +51,26 @@ func expFraction(n, d uint64, src Source) bool {
 	}
 }
 
-// expMinusProduct returns true with probability exp(−x·y/d); the product may have 128 bits.
+// expMinusProduct returns true with probability exp(−x·y/d). The product may have 128 bits.
 func expMinusProduct(x, y, d uint64, src Source) bool {
 	hi, lo := bits.Mul64(x, y)
-	whole, rest := uint64(math.MaxUint64), uint64(0) // beyond this range e^-2^64 is 0
+	whole, remainder := uint64(math.MaxUint64), uint64(0) // beyond this range e^-2^64 is 0
 	if hi < d {
-		whole, rest = bits.Div64(hi, lo, d)
+		whole, remainder = bits.Div64(hi, lo, d)
 	}
 	for range whole {
 		if !expFraction(1, 1, src) {
 			return false
 		}
 	}
-	return expFraction(rest, d, src)
+	return expFraction(remainder, d, src)
 }
 
-// mostBlocks bounds the geometric part of a draw. The probability of exceeding it, e^-4096, is
-// negligible.
-const mostBlocks = 4096
+// maxBlocks is the maximum number of blocks in a draw of geometric. More have probability e^-4096.
+const maxBlocks = 4096
 
-// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y/t): the magnitude in Algorithm 2 of
-// Canonne, Kamath and Steinke. Requires t ≥ 1, and 4096·t < 2^63.
+// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y/t), which is the magnitude in
+// Algorithm 2 of Canonne, Kamath and Steinke. It requires t ≥ 1, and 4096·t < 2^63.
 func geometric(t uint64, src Source) (uint64, error) {
 	var low uint64
 	for {
@@ -79,7 +78,7 @@ func geometric(t uint64, src Source) (uint64, error) {
 			break
 		}
 	}
-	for blocks := uint64(0); blocks < mostBlocks; blocks++ {
+	for blocks := uint64(0); blocks < maxBlocks; blocks++ {
 		if !expFraction(1, 1, src) {
 			return blocks*t + low, nil
 		}
@@ -87,7 +86,7 @@ func geometric(t uint64, src Source) (uint64, error) {
 	return 0, ErrDigits
 }
 
-// twoSided draws an integer with P(X = x) proportional to exp(−|x|/t), exactly: Algorithm 2 of
+// twoSided draws an integer X with P(X = x) proportional to exp(−|x|/t), exactly, by Algorithm 2 of
 // Canonne, Kamath and Steinke. Its requirements are those of geometric.
 func twoSided(t uint64, src Source) (int64, error) {
 	for {

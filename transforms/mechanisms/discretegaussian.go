@@ -10,24 +10,24 @@ import (
 )
 
 // DiscreteGaussian releases an integer with discrete Gaussian noise: P(x) is proportional to
-// e^(−x²/2σ²) over the integers. It is drawn exactly (Canonne, Kamath and Steinke, 2020, Algorithm
-// 3), for exactly the given σ. It has the same ρ-zCDP as Gaussian noise, but no GDP with a similar
-// μ is known for it, because its trade-off function has corners. Safe for concurrent use, with a
-// Source for each goroutine.
+// e^(−x²/2σ²) over the integers. The noise is drawn exactly, for exactly the given σ (Canonne,
+// Kamath and Steinke, 2020, Algorithm 3). It has the same ρ-zCDP as Gaussian noise. No GDP with a
+// similar μ is known for it, because its trade-off function has corners. It is safe for concurrent
+// use with a Source for each goroutine.
 type DiscreteGaussian struct {
 	scale   uint64   // t = ⌊σ⌋ + 1 of the proposal
 	num     *big.Int // σ² = num/den
 	den     *big.Int
 	step    *big.Int // den·t
-	below   *big.Int // 2·num·den·t²
+	divisor *big.Int // 2·num·den·t²
 	scratch sync.Pool
 }
 
-// trial is the scratch of one draw.
-type trial struct{ distance, whole, rest, digit big.Int }
+// trial is the reusable memory of one draw.
+type trial struct{ distance, whole, remainder, digit big.Int }
 
-// NewDiscreteGaussian returns the mechanism with parameter sigma, from 2^-23 to 2^40. Its error is
-// a *units.RangeError. The variance is at most sigma².
+// NewDiscreteGaussian returns the mechanism with parameter sigma, from 2^-23 to 2^40. The variance
+// is at most sigma². The error is a *units.RangeError.
 func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 	if err := checkScale("sigma", sigma, greatestScale); err != nil {
 		return nil, err
@@ -41,16 +41,16 @@ func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 	}
 	t := new(big.Int).SetUint64(d.scale)
 	d.step = t.Mul(t, d.den)
-	d.below = new(big.Int).SetUint64(2 * d.scale)
-	d.below.Mul(d.below, d.num)
-	d.below.Mul(d.below, new(big.Int).SetUint64(d.scale))
-	d.below.Mul(d.below, d.den)
+	d.divisor = new(big.Int).SetUint64(2 * d.scale)
+	d.divisor.Mul(d.divisor, d.num)
+	d.divisor.Mul(d.divisor, new(big.Int).SetUint64(d.scale))
+	d.divisor.Mul(d.divisor, d.den)
 	d.scratch.New = func() any { return new(trial) }
 	return d, nil
 }
 
-// Release returns the value, rounded to an integer, with noise. The error is a *units.RangeError
-// for a value that is not finite or beyond 2^900, or ErrDigits.
+// Release rounds the value to an integer and returns it with noise. The error is a
+// *units.RangeError for a value that is not finite or beyond 2^900, or ErrDigits.
 func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
 	var integers lattice
 	base, err := integers.nearest(value)
@@ -64,7 +64,7 @@ func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
 	return integers.noisy(base, noise), nil
 }
 
-// noise proposes discrete Laplace noise Y with scale t and keeps it with probability exp(−(|Y| −
+// noise proposes discrete Laplace noise Y of scale t. It keeps Y with probability exp(−(|Y| −
 // σ²/t)²/2σ²).
 func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 	c := d.scratch.Get().(*trial)
@@ -79,15 +79,15 @@ func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 		c.distance.Mul(&c.distance, d.step)
 		c.distance.Sub(&c.distance, d.num)
 		c.distance.Mul(&c.distance, &c.distance)
-		if c.accept(d.below, src) {
+		if c.accept(d.divisor, src) {
 			return y, nil
 		}
 	}
 }
 
-// accept returns true with probability exp(−distance/below).
-func (c *trial) accept(below *big.Int, src Source) bool {
-	c.whole.QuoRem(&c.distance, below, &c.rest)
+// accept returns true with probability exp(−distance/divisor).
+func (c *trial) accept(divisor *big.Int, src Source) bool {
+	c.whole.QuoRem(&c.distance, divisor, &c.remainder)
 	whole := uint64(math.MaxUint64) // beyond this range e^-2^64 is 0
 	if c.whole.IsUint64() {
 		whole = c.whole.Uint64()
@@ -98,18 +98,19 @@ func (c *trial) accept(below *big.Int, src Source) bool {
 		}
 	}
 	for k := uint64(1); ; k++ {
-		c.distance.Set(&c.rest)
-		if !c.ratio(below, src) || !ratio(1, k, src) {
+		c.distance.Set(&c.remainder)
+		if !c.ratio(divisor, src) || !ratio(1, k, src) {
 			return k&1 == 1
 		}
 	}
 }
 
-// ratio is like the function ratio, with probability distance/below < 1. It overwrites distance.
-func (c *trial) ratio(below *big.Int, src Source) bool {
+// ratio is like the function ratio, for the probability distance/divisor < 1. It overwrites
+// distance.
+func (c *trial) ratio(divisor *big.Int, src Source) bool {
 	for {
 		c.distance.Lsh(&c.distance, 64)
-		c.whole.QuoRem(&c.distance, below, &c.digit)
+		c.whole.QuoRem(&c.distance, divisor, &c.digit)
 		digit, w := c.whole.Uint64(), src.Word()
 		if w != digit {
 			return w < digit
@@ -122,8 +123,8 @@ func (c *trial) ratio(below *big.Int, src Source) bool {
 }
 
 // ZCDP returns the price of a release for an individual who changes the value by at most
-// sensitivity: ρ = sensitivity²/(2σ²) (Canonne, Kamath and Steinke, Theorem 4), with the
-// sensitivity rounded up to an integer and the result rounded up.
+// sensitivity: ρ = sensitivity²/(2σ²) (Canonne, Kamath and Steinke, Theorem 4). The sensitivity is
+// rounded up to an integer, and the result is rounded up.
 func (d *DiscreteGaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	var integers lattice
 	steps, err := integers.steps(sensitivity)

@@ -8,44 +8,44 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Exponential selects one of several candidates by their scores: the exponential mechanism of
-// McSherry and Talwar ("Mechanism Design via Differential Privacy", 2007), which takes candidate i
-// with probability proportional to e^(score_i/b). Sampling is exact: a candidate drawn uniformly is
-// accepted with probability e^((score − greatest score)/b), by comparing digits (Canonne, Kamath
-// and Steinke, 2020, Algorithm 1). A float64 weight, as in an ordinary softmax, would be 0 for some
-// candidates on one input and not on another (Ilvento, "Implementing the Exponential Mechanism with
-// Base-2 Differential Privacy", 2020).
+// Exponential selects one of several candidates by their scores. It is the exponential mechanism of
+// McSherry and Talwar ("Mechanism Design via Differential Privacy", 2007), which selects candidate
+// i with probability proportional to e^(score_i/b). Sampling is exact: a candidate that was drawn
+// uniformly is accepted with probability e^((score − greatest score)/b), by comparing digits
+// (Canonne, Kamath and Steinke, 2020, Algorithm 1). A float64 weight, as in an ordinary softmax,
+// would be 0 for some candidates on one input and not on another (Ilvento, "Implementing the
+// Exponential Mechanism with Base-2 Differential Privacy", 2020).
 //
 // # The swing
 //
-// Prices are stated per swing. One individual may change each candidate's score by a different
-// amount; the swing is the largest of those changes minus the smallest. It is 2·Δ if scores change
-// by at most Δ in either direction, and Δ if all of them change in the same direction, as counts of
-// users do when one joins (Durfee and Rogers, 2019, call these monotone). As p_i is e^(score_i/b)
-// over a sum that is the same for all candidates, losses lie in an interval of length swing/b:
-// bounded range.
+// Prices are stated per swing. One individual may change the score of each candidate by a different
+// amount. The swing is the largest of these changes minus the smallest. It is 2·Δ if scores change
+// by at most Δ in either direction. It is Δ if all of them change in the same direction, like
+// counts of users when one user joins (Durfee and Rogers, 2019, call such scores monotone). Because
+// p_i is e^(score_i/b) over a sum that is the same for all candidates, losses lie in an interval of
+// length swing/b: bounded range.
 //
-// Safe for concurrent use, with a Source for each goroutine. A selection takes at most as many
-// tries, on average, as there are candidates. The number of tries depends on the scores, so an
-// observer who can time a selection learns something about them.
+// An Exponential is safe for concurrent use with a Source for each goroutine. On average, a
+// selection takes at most as many tries as there are candidates. The number of tries depends on the
+// scores, so an observer who can time a selection learns something about them.
 type Exponential struct{ rate }
 
-// PermuteAndFlip selects one of several candidates by their scores: the mechanism of McKenna and
-// Sheldon ("Permute-and-Flip: A New Mechanism for Differentially Private Selection", 2020), whose
-// expected score is never below that of Exponential at the same ε. Candidates are tried in random
-// order, each once, and accepted with probability e^((score − greatest score)/b). Sampling is
-// exact, as in Exponential.
+// PermuteAndFlip selects one of several candidates by their scores. It is the mechanism of McKenna
+// and Sheldon ("Permute-and-Flip: A New Mechanism for Differentially Private Selection", 2020),
+// whose expected score is never below that of Exponential at the same ε. It tries each candidate
+// once, in random order, and accepts it with probability e^((score − greatest score)/b). Sampling
+// is exact, as in Exponential.
 //
-// It has the same distribution as reporting the greatest score after adding exponential noise of
-// scale b to each score (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The Permute-and-Flip
-// Mechanism is Identical to Report-Noisy-Max with Exponential Noise", 2021). Its price for a swing
-// (see Exponential) follows: a constant added to all scores changes nothing, so assume that changes
-// lie between 0 and the swing; given the other candidates' noise, the noise that a candidate needs
-// to win moves by at most the swing, and P(noise > x + swing) ≥ e^(−swing/b)·P(noise > x). It has
-// no bounded range beyond what any ε-DP mechanism has: when many selections are composed,
-// Exponential costs a quarter of the ρ.
+// Its selections have the same distribution as the greatest score after exponential noise of scale
+// b is added to each score (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The
+// Permute-and-Flip Mechanism is Identical to Report-Noisy-Max with Exponential Noise", 2021). The
+// price for a swing (see Exponential) follows. A constant added to all scores changes nothing, so
+// assume that changes lie between 0 and the swing. Given the noise of the other candidates, the
+// noise that a candidate needs to win moves by at most the swing, and P(noise > x + swing) ≥
+// e^(−swing/b)·P(noise > x). The mechanism has no bounded range beyond that of any ε-DP mechanism:
+// when many selections are composed, Exponential costs a quarter of the ρ.
 //
-// Safe for concurrent use, with a Source for each goroutine. For timing, see Exponential.
+// It is safe for concurrent use with a Source for each goroutine. For timing, see Exponential.
 type PermuteAndFlip struct{ rate }
 
 // NewExponential returns the mechanism with scale b, between 2^-23 and 2^40. The scale is rounded
@@ -58,7 +58,7 @@ func NewExponential(scale float64) (*Exponential, error) {
 	return &Exponential{r}, nil
 }
 
-// NewPermuteAndFlip returns the mechanism with scale b, as NewExponential does.
+// NewPermuteAndFlip returns the mechanism with scale b. For limits and errors, see NewExponential.
 func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 	r, err := newRate(scale)
 	if err != nil {
@@ -67,8 +67,8 @@ func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 	return &PermuteAndFlip{r}, nil
 }
 
-// Select returns the index of a candidate. The candidates, and how many there are, must not depend
-// on private data. Every int64 is valid. The error is a *units.RangeError if there are no
+// Select returns the index of a candidate. The candidates and their number must not depend on
+// private data. Every int64 is a valid score. The error is a *units.RangeError if there are no
 // candidates.
 func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
@@ -82,7 +82,7 @@ func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	}
 }
 
-// Select returns the index of a candidate, as specified for Exponential.Select.
+// Select returns the index of a candidate, with the requirements and errors of Exponential.Select.
 func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
 		return 0, err
@@ -92,7 +92,7 @@ func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	for i := range order {
 		order[i] = i
 	}
-	for k := 0; ; k++ { // ends at a greatest score at the latest: it is always accepted
+	for k := 0; ; k++ { // ends at a greatest score at the latest, which is always accepted
 		j := k + int(uniform(uint64(len(order)-k), src))
 		order[k], order[j] = order[j], order[k]
 		if p.accepts(scores[order[k]], greatest, src) {
@@ -111,8 +111,8 @@ func (e *Exponential) ZCDP(swing float64) (loss.ZCDP, error) {
 	return conversion.BoundedRangeToZCDP(pure.Epsilon)
 }
 
-// GDP returns the price of a selection for an individual with the given swing: the least μ that
-// (swing/b)-bounded range allows (see conversion.BoundedRangeToGDP). It takes about a millisecond.
+// GDP returns the price of a selection for an individual with the given swing. It is the least μ
+// that (swing/b)-bounded range allows (see conversion.BoundedRangeToGDP). It takes a millisecond.
 func (e *Exponential) GDP(swing float64) (loss.GDP, error) {
 	pure, err := e.Approx(swing)
 	if err != nil {
@@ -130,11 +130,11 @@ func (p *PermuteAndFlip) ZCDP(swing float64) (loss.ZCDP, error) {
 	return conversion.PureToZCDP(pure.Epsilon)
 }
 
-// rate is the scale b of coins that succeed with probability e^(−gap/b) for integer gaps. It is a
-// number of spacings of a lattice that contains the integers.
+// rate is the scale b of random decisions that succeed with probability e^(−gap/b), for integer
+// gaps. The scale is in spacings of a lattice that contains the integers.
 type rate struct {
 	lattice lattice
-	scale   uint64 // spacings, 2^40 to 2^41
+	scale   uint64 // in spacings, 2^40 to 2^41
 }
 
 func newRate(scale float64) (rate, error) {

@@ -13,9 +13,9 @@ import (
 )
 
 // Gaussian releases a number with Gaussian noise. The noise is sampled exactly from the real
-// Gaussian distribution (Karney, 2016) and then rounded to a lattice with at least 2^40 points per
-// standard deviation. Rounding after the noise costs nothing. Safe for concurrent use, with a
-// Source for each goroutine.
+// Gaussian distribution (Karney, 2016), and then rounded to a lattice with at least 2^40 points per
+// standard deviation. Rounding after the noise costs nothing. It is safe for concurrent use, one
+// Source per goroutine.
 type Gaussian struct {
 	lattice   lattice
 	precision units.Precision
@@ -25,9 +25,9 @@ type Gaussian struct {
 // A units.Precision is a multiple of 2^-precisionBits.
 const precisionBits = 80
 
-// NewGaussian returns the mechanism with standard deviation sigma, from 2^-23 to 2^40. The error is
-// a *units.RangeError. 1/σ² is rounded down to units of 2^-80, so the standard deviation is at
-// least sigma; prices are for the rounded value.
+// NewGaussian returns the mechanism with standard deviation sigma, from 2^-23 to 2^40. 1/σ² is
+// rounded down to units of 2^-80, so the standard deviation is at least sigma. Prices are for the
+// rounded value. The error is a *units.RangeError.
 func NewGaussian(sigma float64) (*Gaussian, error) {
 	if err := checkScale("sigma", sigma, greatestScale); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func NewGaussian(sigma float64) (*Gaussian, error) {
 	return g, nil
 }
 
-// Release returns the value, rounded to the lattice, with noise. The error is a *units.RangeError
-// for a value that is not finite or beyond 2^900, or ErrDigits.
+// Release rounds the value to the lattice and returns it with noise. The error is a
+// *units.RangeError for a value that is not finite or beyond 2^900, or ErrDigits.
 func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 	base, err := g.lattice.nearest(value)
 	if err != nil {
@@ -61,8 +61,8 @@ func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 }
 
 // GDP returns the price of a release for an individual who changes the value by at most
-// sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7), with the sensitivity
-// rounded up to the lattice and a σ that does not exceed that of the noise.
+// sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). The sensitivity is rounded
+// up to the lattice, and σ does not exceed that of the noise.
 func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	squared, err := g.squared(sensitivity)
 	if err != nil {
@@ -72,17 +72,17 @@ func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 }
 
 // Lipschitz returns the price of a release of g(q(X_1), …, q(X_n)) for individual i alone: μ =
-// L·‖q(X_i)‖/σ, rounded up. L is the constant and ‖q(X_i)‖ the norm, both at least 0 (Feldman and
-// Zrnic, 2021, Example 2.8). Charge it to a filter per user: a user with a small q(X_i) pays
-// little.
+// L·‖q(X_i)‖/σ, rounded up. constant is L and norm is ‖q(X_i)‖; both must be at least 0 (Feldman
+// and Zrnic, 2021, Example 2.8). Charge the price to a filter per user: a user with a small q(X_i)
+// pays little.
 //
-// It bounds the influence of i, whatever the other records are: if q(X_i) is replaced by the
-// origin, as if the user were left out, g moves by at most L·‖q(X_i) − 0‖. So the constant must
-// hold for all values of the other arguments, and must not depend on them; the norm is that of i's
-// own record.
+// The price bounds the influence of i, whatever the other records are: if q(X_i) is replaced by the
+// origin, as if the user were left out, g moves by at most L·‖q(X_i) − 0‖. The constant must
+// therefore hold for all values of the other arguments, and must not depend on them. The norm is
+// that of i's own record.
 //
-// The bound must hold for g as computed: add its floating-point error to L·‖q(X_i)‖. If g has
-// several integer coordinates, release it with DiscreteGaussian: it costs
+// The bound must hold for g as it is computed, so add its floating-point error to L·‖q(X_i)‖. If g
+// has several integer coordinates, release it with DiscreteGaussian. It then costs
 // accounting.SquaredNorm.ZCDP of ‖q(X_i)‖² at σ/L.
 func (g *Gaussian) Lipschitz(constant, norm float64) (loss.GDP, error) {
 	if err := units.Require(constant >= 0, "Lipschitz constant", constant, "at least 0"); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// Range of the scale of noise.
+	// Limits of the scale of noise.
 	leastScale    = 0x1p-23
 	greatestScale = 0x1p40
 	// greatestCoarse is the greatest scale of a mechanism with a coarser lattice.
@@ -18,19 +18,18 @@ const (
 )
 
 // lattice is the set of multiples of 2^-exponent. Noise lies on it, and values are rounded to it
-// before the noise is added, so that the low digits of the sum do not depend on the value. Every
-// lattice contains the integers.
+// before the noise is added, so the low digits of the sum do not depend on the value. Every lattice
+// contains the integers.
 type lattice struct{ exponent uint }
 
-// latticeFor returns the lattice with 2^points to 2^(points+1) points per scale, or the integers if
-// they are finer.
+// latticeFor returns the lattice with 2^points to 2^(points+1) points per scale, or finer integers.
 func latticeFor(scale float64, points int) lattice {
 	return lattice{uint(max(0, points-math.Ilogb(scale)))}
 }
 
 // nearest returns the lattice point nearest to a value, in spacings. Halfway values are rounded up,
-// so that values c spacings apart become at most ⌈c⌉ spacings apart. Rounding half to even does not
-// have this property (0.5 and 1.5 become 0 and 2).
+// so values c spacings apart become at most ⌈c⌉ spacings apart. Rounding half to even does not have
+// this property (0.5 and 1.5 become 0 and 2).
 func (l lattice) nearest(value float64) (float64, error) {
 	if !(math.Abs(value) <= greatestValue) {
 		return 0, &units.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
@@ -43,15 +42,15 @@ func (l lattice) nearest(value float64) (float64, error) {
 	return below, nil
 }
 
-// noisy returns (base + noise)·2^-exponent. As |noise| < 2^53 and base is an integer, the only
+// noisy returns (base + noise)·2^-exponent. Because |noise| < 2^53 and base is an integer, the only
 // addition returns the exact sum rounded to nearest: a function of the exact sum alone.
 func (l lattice) noisy(base float64, noise int64) float64 {
 	sum := float64(base + float64(noise))
 	return math.Ldexp(sum, -int(l.exponent))
 }
 
-// steps returns the greatest distance, in spacings, between two rounded values that differ by the
-// sensitivity: ⌈sensitivity/spacing⌉.
+// steps returns the greatest distance, in spacings, between two rounded values whose difference is
+// at most the sensitivity: ⌈sensitivity/spacing⌉.
 func (l lattice) steps(sensitivity float64) (float64, error) {
 	if !(sensitivity >= 0 && sensitivity <= greatestValue) {
 		return 0, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "between 0 and 2^900"}

@@ -4,12 +4,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// greatestTotal is the greatest n such that a float64 can represent every integer up to n.
+// greatestTotal is the greatest n for which a float64 can represent every integer up to n.
 const greatestTotal = 1 << 53
 
-// GaussianNoise returns a function that releases integers with Gaussian noise of at least the given
-// standard deviation, all from one Source, as accounting.LinearQueries requires. It returns the
-// errors of NewGaussian and Release, and a *units.RangeError for a total beyond 2^53.
+// GaussianNoise returns the function that accounting.LinearQueries requires. The function releases
+// integers with Gaussian noise of at least the given standard deviation, all from one Source. It
+// returns the errors of NewGaussian and Release, and a *units.RangeError for a total beyond 2^53.
 func GaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
 	return noiseOf(src, NewGaussian)
 }

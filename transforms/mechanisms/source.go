@@ -9,15 +9,15 @@ import (
 )
 
 // Source supplies random digits, independent and uniform over all 64-bit words. The guarantees of
-// this package depend on it; with digits that are not random, a draw may not even end. NewKeyed and
+// this package depend on it. With digits that are not random, a draw may not even end. *Keyed and
 // *System implement it.
 type Source interface{ Word() uint64 }
 
-// System is a Source that reads the operating system's generator. The zero value
-// is ready for use. Not safe for concurrent use: one for each goroutine.
+// System is a Source that reads the operating system's generator. The zero value is ready for use.
+// A System is not safe for concurrent use: use one for each goroutine.
 type System struct {
 	buffer [256]byte
-	next   int // 0: nothing buffered; otherwise the number of buffered bytes already used
+	next   int // 0: the buffer is empty; otherwise the number of its bytes that were used
 }
 
 // Word returns the next 64 random bits. If the operating system cannot supply randomness,
@@ -35,22 +35,22 @@ func (s *System) Word() uint64 {
 }
 
 // keyedFormat is the first field of every label under a key. Each sampler needs its own format, so
-// that no two sampling methods use the same digits.
+// no two sampling methods use the same digits.
 const keyedFormat = "tollgate/mechanisms/1"
 
 // Keyed is a Source that depends only on a secret and a label: the same secret and label give the
-// same digits on every machine. Not safe for concurrent use.
+// same digits on every machine. It is not safe for concurrent use.
 type Keyed struct{ generator *rand.ChaCha8 }
 
-// NewKeyed returns the source for a label under a secret of 256 random bits: ChaCha8 seeded with
-// HMAC-SHA-256 of the label's fields, each length-prefixed. To an observer without the secret,
-// different labels give independent digits.
+// NewKeyed returns the source for a label under a secret of 256 random bits. The source is ChaCha8,
+// seeded with HMAC-SHA-256 of the label's fields, each with its length as a prefix. To an observer
+// without the secret, different labels give independent digits.
 //
 // A label must include everything that distinguishes one release from another, including the exact
-// value and the scale of the noise: two releases that share noise give away their values.
+// value and the scale of the noise, because two releases that share noise reveal their values.
 func NewKeyed(key [32]byte, label ...[]byte) *Keyed {
 	return &Keyed{rand.NewChaCha8(secret.HMAC(key, keyedFormat, label...))}
 }
 
-// Word returns the next 64 bits. They never end.
+// Word returns the next 64 bits. The sequence never ends.
 func (k *Keyed) Word() uint64 { return k.generator.Uint64() }

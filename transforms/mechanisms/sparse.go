@@ -9,57 +9,59 @@ import (
 )
 
 // ErrPositives is returned by a Search that has found its maximum number of values above the
-// threshold. Begin another search, which is paid for separately.
+// threshold. Begin another search, for which the price is paid again.
 var ErrPositives = errors.New(
 	"comparing a value with a noisy threshold: the search has found its maximum number of values; begin another one")
 
 const (
-	// sparsePoints makes the lesser scale at least 2^28 spacings.
+	// sparsePoints ensures that the lesser scale is at least 2^28 spacings.
 	sparsePoints = 28
-	// sparseWidest is the greatest ratio of the two scales. It keeps both at or below 2^39
-	// spacings, and noise below 2^39·mostBlocks = 2^51 spacings.
-	sparseWidest = 0x1p10
-	// mostPositives keeps the number of positives exact in a float64.
-	mostPositives = 1 << 30
+	// maxScaleRatio is the maximum ratio of the two scales. It keeps both scales at or below 2^39
+	// spacings, and noise below 2^39·maxBlocks = 2^51 spacings.
+	maxScaleRatio = 0x1p10
+	// maxPositives keeps the number of positives exact in a float64.
+	maxPositives = 1 << 30
 )
 
-// SparseVector reports which values of a stream are above a threshold, and only these are paid for:
-// the sparse vector technique (Dwork, Naor, Reingold, Rothblum and Vadhan, 2009; AboveThreshold in
-// Dwork and Roth, 2014, Algorithm 1, with one positive), in the corrected form of Lyu, Su and Li
-// ("Understanding the Sparse Vector Technique for Differential Privacy", 2017, Algorithm 7 without
-// numeric answers). Several published forms are not private at all: see their Section 3, and this
-// package's tests.
+// SparseVector reports which values of a stream are above a threshold. Only these values are paid
+// for. It is the sparse vector technique (Dwork, Naor, Reingold, Rothblum and Vadhan, 2009;
+// AboveThreshold in Dwork and Roth, 2014, Algorithm 1, with one positive), in the corrected form of
+// Lyu, Su and Li ("Understanding the Sparse Vector Technique for Differential Privacy", 2017,
+// Algorithm 7 without numeric answers). Several published forms are not private at all: see their
+// Section 3, and this package's tests.
 //
 // # Privacy
 //
 // A search adds discrete Laplace noise with scale b₁ to the threshold, once, and fresh noise with
 // scale b₂ to every value. Let values, each chosen from earlier outputs, differ by at most Δ
 // between two neighbouring inputs, and let a search have found k positives. Given the threshold's
-// noise r, the probability of the outputs is a product; with r moved up by Δ, every output "below"
-// is at least as likely on the second input, and every "above" at least e^(−2Δ/b₂) times as likely,
-// as its noise has to move by 2Δ at most. Summing over r gives a probability on the second input of
-// at least e^(−Δ/b₁ − 2kΔ/b₂) times that on the first (Lyu et al., Theorem 4). This holds for every
-// transcript: a search that found k positives is ex-post private with ε = Δ/b₁ + 2kΔ/b₂, whatever
-// rule stops it and chooses values from its outputs. It is ε-DP with the largest possible k.
+// noise r, the probability of the outputs is a product. If r moves up by Δ, every output "below" is
+// at least as likely on the second input. Every output "above" is at least e^(−2Δ/b₂) times as
+// likely, because its noise has to move by 2Δ at most. The sum over r gives a probability on the
+// second input of at least e^(−Δ/b₁ − 2kΔ/b₂) times that on the first (Lyu et al., Theorem 4). This
+// holds for every transcript: a search that found k positives is ex-post private with ε = Δ/b₁ +
+// 2kΔ/b₂, whatever rule stops it and chooses values from its outputs. It is ε-DP with the largest
+// possible k.
 //
-// If all values change in the same direction, as counts of users do when one joins, the values'
-// noise has to move by at most Δ: ε = Δ/b₁ + kΔ/b₂ (their Theorem 5), returned by the methods with
-// Monotone in their names. For a given ε and at most c positives, the variance of a comparison,
-// 2b₁² + 2b₂², is least at b₂/b₁ = (2c)^(1/3), or c^(1/3) in the monotone case (their Sections 4.2
-// and 4.3, as a ratio of the two parts of ε).
+// If all values change in the same direction, like counts of users when one user joins, the values'
+// noise has to move by at most Δ. Then ε = Δ/b₁ + kΔ/b₂ (their Theorem 5), which the methods with
+// Monotone in their names return. For a given ε and at most c positives, the variance of a
+// comparison, 2b₁² + 2b₂², is least at b₂/b₁ = (2c)^(1/3), or c^(1/3) in the monotone case (their
+// Sections 4.2 and 4.3, as a ratio of the two parts of ε).
 //
-// No numbers are released: to publish a value above the threshold, use another mechanism with fresh
-// noise and pay for it. For ρ, convert ε by conversion.PureToZCDP. Safe for concurrent use.
+// No numbers are released. To publish a value above the threshold, use another mechanism with fresh
+// noise and pay for it. For ρ, convert ε with conversion.PureToZCDP. It is safe for concurrent use.
 type SparseVector struct {
 	lattice          lattice
 	threshold, value uint64 // scales in spacings, at most 2^39
 	positives        int
 }
 
-// NewSparseVector returns the mechanism with noise of scale threshold, b₁, on the threshold and of
-// scale value, b₂, on each value. Its searches end after a number of positives, from 1 to 2^30.
-// Scales are from 2^-23 to 2^30, neither more than 2^10 times the other, and rounded up by a
-// relative error of less than 2^-28. The error is a *units.RangeError.
+// NewSparseVector returns the mechanism. threshold is b₁, the scale of the noise on the threshold,
+// and value is b₂, the scale of the noise on each value. A search ends after the given number of
+// positives, from 1 to 2^30. Both scales must be from 2^-23 to 2^30, and neither more than 2^10
+// times the other. They are rounded up by a relative error of less than 2^-28. The error is a
+// *units.RangeError.
 func NewSparseVector(threshold, value float64, positives int) (*SparseVector, error) {
 	if err := checkScale("scale of the threshold's noise", threshold, greatestCoarse); err != nil {
 		return nil, err
@@ -68,13 +70,13 @@ func NewSparseVector(threshold, value float64, positives int) (*SparseVector, er
 		return nil, err
 	}
 	lesser, greater := min(threshold, value), max(threshold, value)
-	if greater > lesser*sparseWidest {
+	if greater > lesser*maxScaleRatio {
 		return nil, &units.RangeError{
 			Parameter: "scale of the values' noise", Value: value,
 			Range: "between 2^-10 and 2^10 times the scale of the threshold's noise",
 		}
 	}
-	if positives < 1 || positives > mostPositives {
+	if positives < 1 || positives > maxPositives {
 		return nil, &units.RangeError{Parameter: "positives", Value: float64(positives), Range: "between 1 and 2^30"}
 	}
 	s := &SparseVector{lattice: latticeFor(lesser, sparsePoints), positives: positives}
@@ -83,7 +85,7 @@ func NewSparseVector(threshold, value float64, positives int) (*SparseVector, er
 }
 
 // Worst returns the price of a search that finds its maximum number of positives, for an individual
-// who changes every value by at most sensitivity. The budget must cover it before Begin.
+// who changes every value by at most sensitivity. The budget must cover this price before Begin.
 func (s *SparseVector) Worst(sensitivity float64) (loss.Approx, error) {
 	return s.price(sensitivity, 2, s.positives)
 }
@@ -99,14 +101,14 @@ func (s *SparseVector) price(sensitivity, moves float64, k int) (loss.Approx, er
 	if err != nil {
 		return loss.Approx{}, err
 	}
-	found := rounding.ProductUp(steps, moves*float64(k))
+	moved := rounding.ProductUp(steps, moves*float64(k))
 	return finite(sensitivity, rounding.SumUp(
-		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(found, float64(s.value))))
+		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(moved, float64(s.value))))
 }
 
-// Begin draws the threshold's noise. The threshold must be public, or chosen from earlier releases.
-// The error is a *units.RangeError for a threshold that is not finite or beyond 2^900, or
-// ErrDigits.
+// Begin starts a search and draws the threshold's noise. The threshold must be public, or chosen
+// from earlier releases. The error is a *units.RangeError for a threshold that is not finite or
+// beyond 2^900, or ErrDigits.
 func (s *SparseVector) Begin(threshold float64, src Source) (*Search, error) {
 	base, err := s.lattice.nearest(threshold)
 	if err != nil {
@@ -119,20 +121,20 @@ func (s *SparseVector) Begin(threshold float64, src Source) (*Search, error) {
 	return &Search{mechanism: s, threshold: base, noise: noise}, nil
 }
 
-// Search compares values with one noisy threshold. It contains that threshold's noise: keep
-// it secret. Not safe for concurrent use.
+// Search compares values with one noisy threshold. It contains that threshold's noise, so keep it
+// secret. It is not safe for concurrent use.
 type Search struct {
 	mechanism *SparseVector
 	threshold float64
 	noise     int64
-	found     int
+	positives int
 }
 
 // Above reports whether the value with fresh noise is at least the noisy threshold. The error is
 // ErrPositives for a search that has ended, a *units.RangeError for a value that is not finite or
-// beyond 2^900, or ErrDigits; with an error, nothing is released.
+// beyond 2^900, or ErrDigits. With an error, nothing is released.
 func (c *Search) Above(value float64, src Source) (bool, error) {
-	if c.found == c.mechanism.positives {
+	if c.positives == c.mechanism.positives {
 		return false, ErrPositives
 	}
 	base, err := c.mechanism.lattice.nearest(value)
@@ -147,22 +149,22 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 	// integers is exact below 2^53.
 	above := base-c.threshold >= float64(c.noise-noise)
 	if above {
-		c.found++
+		c.positives++
 	}
 	return above, nil
 }
 
-// Found returns the number of values above the threshold, each of which was paid for.
-func (c *Search) Found() int { return c.found }
+// Found returns the number of values above the threshold. Each of them was paid for.
+func (c *Search) Found() int { return c.positives }
 
 // Price returns the price of the search so far for an individual who changes every value by at most
 // sensitivity. It is an ex-post bound: accounting.NewExPost settles a reservation of Worst with it.
-// The threshold's noise is paid for from Begin on.
+// The price includes the threshold's noise as soon as Begin has returned.
 func (c *Search) Price(sensitivity float64) (loss.Approx, error) {
-	return c.mechanism.price(sensitivity, 2, c.found)
+	return c.mechanism.price(sensitivity, 2, c.positives)
 }
 
 // PriceMonotone is Price for individuals who change all values in the same direction.
 func (c *Search) PriceMonotone(sensitivity float64) (loss.Approx, error) {
-	return c.mechanism.price(sensitivity, 1, c.found)
+	return c.mechanism.price(sensitivity, 1, c.positives)
 }

@@ -102,7 +102,7 @@ func greatestLoss(t rapid.TB, s *SparseVector, values, changed []int64, monotone
 	one := answersLaw(values, float64(s.threshold), float64(s.value), s.positives)
 	two := answersLaw(changed, float64(s.threshold), float64(s.value), s.positives)
 	for answers, p := range one {
-		search := &Search{mechanism: s, found: strings.Count(answers, "+")}
+		search := &Search{mechanism: s, positives: strings.Count(answers, "+")}
 		price := must(search.Price(2)).Epsilon
 		if monotone {
 			price = must(search.PriceMonotone(2)).Epsilon
@@ -152,7 +152,7 @@ func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
 	var bad *units.RangeError
 	for _, err := range []error{
 		second(NewSparseVector(0, 1, 1)), second(NewSparseVector(1, math.NaN(), 1)), second(NewSparseVector(1, 1, 0)),
-		second(NewSparseVector(1, 1, mostPositives+1)), second(NewSparseVector(1, 1025, 1)),
+		second(NewSparseVector(1, 1, maxPositives+1)), second(NewSparseVector(1, 1025, 1)),
 		second(NewSparseVector(1025, 1, 1)),
 		second(NewSparseVector(0x1p31, 0x1p30, 1)), second(s.Begin(math.NaN(), src)), second(s.Begin(0x1p901, src)),
 		second(c.Above(math.Inf(1), src)), second(s.Worst(-1)), second(c.Price(math.NaN())),
@@ -166,7 +166,7 @@ func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
 		t.Errorf("an error was counted as an answer")
 	}
 	for _, scales := range [][2]float64{{0x1p-23, 0x1p-13}, {0x1p30, 0x1p20}, {0x1.fffp-3, 0x1.fffp7}} {
-		s := must(NewSparseVector(scales[0], scales[1], mostPositives))
+		s := must(NewSparseVector(scales[0], scales[1], maxPositives))
 		if max(s.threshold, s.value) > 1<<39 || min(s.threshold, s.value) < 1<<20 {
 			t.Errorf("scales %v are %d and %d spacings", scales, s.threshold, s.value)
 		}

@@ -8,19 +8,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Plan is a compiled ladder, with its stop rule and threshold. Safe for concurrent use.
+// Plan is a compiled ladder with its stop rule and threshold. It is safe for concurrent use.
 type Plan struct {
 	spec      Spec
 	rungs     []rung
-	finest    uint    // greatest lattice exponent of a rung
-	barrier   int64   // least score that stops the ladder; MaxInt64 without a relative target
+	finest    uint    // greatest lattice exponent of all rungs
+	barrier   int64   // least score at which the ladder stops; MaxInt64 without a relative target
 	reach     []int64 // adaptive: reach[m] is the greatest score with a jump of at least m+2 points
 	floorMet  bool    // whether the last rung meets the absolute target
 	threshold *threshold
-	limit     float64  // threshold, for Imitate
+	limit     float64  // threshold as a float64, for Imitate
 	z         *big.Rat // two-sided quantile of the confidence
-	kappa     float64  // for MeetableFrom
-	widen     *big.Rat // factor by which an interval is wider than a Gaussian one
+	kappa     float64  // κ as a float64, for MeetableFrom
+	widen     *big.Rat // width of an interval divided by the width of a Gaussian interval
 	scratch   sync.Pool
 }
 
@@ -29,7 +29,7 @@ func Compile(s Spec) (*Plan, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	if s.Private != nil { // a copy: the caller may change its own
+	if s.Private != nil { // a copy, because the caller may change the original
 		private := *s.Private
 		s.Private = &private
 	}
@@ -67,26 +67,26 @@ func (f factors) kappaOf(t Target) *big.Rat {
 	return big.NewRat(f.kappa, 1000)
 }
 
-// enoughFor returns the least precision for an absolute target: z·σ ≤ κ·floor, or u ≥
+// leastPrecisionFor returns the least precision for an absolute target: z·σ ≤ κ·floor, or u ≥
 // (z/(κ·floor))².
-func enoughFor(t Target, z, kappa *big.Rat) *big.Int {
+func leastPrecisionFor(t Target, z, kappa *big.Rat) *big.Int {
 	u := new(big.Rat).SetFloat64(t.Absolute)
 	u.Quo(z, u.Mul(u, kappa))
 	return ceil(shifted(u.Mul(u, u), precisionBits))
 }
 
 // TopFor returns the least top precision with which a ladder meets the absolute target of s. It
-// ignores First, Top and Private of s. Errors are those of Target.Check, or a *units.RangeError.
+// ignores First, Top and Private. Errors are those of Target.Check, or a *units.RangeError.
 func TopFor(s Spec) (units.Precision, error) {
 	if err := s.Target.Check(); err != nil {
 		return units.Precision{}, err
 	}
 	return units.PrecisionFromBig(
-		enoughFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
+		leastPrecisionFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
 }
 
 // setBarrier computes the relative stop rule, z·σ ≤ κ·r·est, or est·√u ≥ a = z/(κ·r), and the jumps
-// towards it: the next precision is the greatest u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤ a.
+// towards it. The next precision is the greatest u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤ a.
 func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	if p.spec.Target.Relative == 0 {
 		if p.spec.Kind == Adaptive {
@@ -112,16 +112,16 @@ func (p *Plan) setBarrier(z, kappa *big.Rat) {
 	}
 }
 
-// margin, in standard deviations, shortens jumps in case the estimate is too low. So a jump seldom
-// goes beyond the target, and the last step before the stop is short.
+// margin, in standard deviations, shortens jumps in case the estimate is too low. A jump then
+// seldom goes beyond the target, and the last step before the stop is short.
 const margin = 2
 
 func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 	last := p.spec.Top.Big()
 	if p.spec.Target.Absolute != 0 {
-		if enough := enoughFor(p.spec.Target, z, kappa); enough.Cmp(last) <= 0 {
+		if least := leastPrecisionFor(p.spec.Target, z, kappa); least.Cmp(last) <= 0 {
 			p.floorMet = true
-			last = enough
+			last = least
 		}
 	}
 	points := ladderPoints(p.spec, last)

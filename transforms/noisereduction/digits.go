@@ -9,11 +9,10 @@ import (
 )
 
 // noiseFormat is the first field of every input to the pseudorandom function. Each sampling method
-// needs its own format, so that no two methods use the same input.
+// needs its own format, so no two methods use the same input.
 const noiseFormat = "tollgate/noise/1"
 
-// Identity identifies the release that a draw belongs to. All fields enter the pseudorandom
-// function.
+// Identity identifies the release of a draw. All fields are inputs of the pseudorandom function.
 type Identity struct {
 	Incarnation  [16]byte // random, chosen once per deployment
 	MetricDigest [32]byte // digest of every field of the metric that affects values
@@ -28,8 +27,8 @@ type NoiseKey struct {
 	Secret secret.Of[[32]byte]
 }
 
-// appendField appends a field, prefixed with its length. As every field has a prefix, two different
-// tuples never have the same encoding.
+// appendField appends a field with a prefix that contains its length. Every field has such a
+// prefix, so two different tuples never have the same encoding.
 func appendField(dst, field []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(field)))
 	return append(dst, field...)
@@ -55,9 +54,9 @@ func appendIdentity(dst []byte, id Identity) []byte {
 	return appendField(dst, id.Key)
 }
 
-// draw identifies one Gaussian draw within a release. It includes the precisions because a run with
-// another configuration would otherwise use the same normal deviate at another scale: two equations
-// with two unknowns would give the count away.
+// draw identifies one Gaussian draw within a release. It includes the precisions: otherwise a run
+// with another configuration would use the same normal deviate at another scale, and two equations
+// with two unknowns would reveal the count.
 type draw struct {
 	rung       int // from 1
 	previous   units.Precision

@@ -8,8 +8,8 @@ const (
 
 // factors are the fitted factors of a stop rule, in thousandths.
 type factors struct {
-	kappa int64 // κ for only a relative target
-	floor int64 // κ for both a relative and an absolute target
+	kappa int64 // κ for a relative target without an absolute one
+	floor int64 // κ for a relative and an absolute target
 	widen int64 // half-width of the printed interval in units of z·σ
 }
 
@@ -24,7 +24,7 @@ func tableConfidences() [confidenceCount]float64 {
 }
 
 // ladderClass returns the column of the table for a ladder. A geometric factor between two classes
-// belongs to the finer one, which is stricter.
+// belongs to the finer class, which is stricter.
 func ladderClass(s Spec) int {
 	switch {
 	case s.Kind == Adaptive:
@@ -36,13 +36,13 @@ func ladderClass(s Spec) int {
 	}
 }
 
-// factorsFor returns the factors for a target: the fitted ones if the table contains the target,
-// and otherwise the strictest of the surrounding entries.
+// factorsFor returns the factors for a target. If the table does not contain the target, these are
+// the strictest of the surrounding entries.
 func factorsFor(s Spec) factors {
 	table := fitted()
 	targets, confidences := tableTargets(), tableConfidences()
-	t0, t1 := around(targets[:], s.Target.Relative)
-	c0, c1 := around(confidences[:], s.Target.Confidence)
+	t0, t1 := enclosing(targets[:], s.Target.Relative)
+	c0, c1 := enclosing(confidences[:], s.Target.Confidence)
 	class := ladderClass(s)
 	f := table[c0][t0][class]
 	for _, c := range []int{c0, c1} {
@@ -56,9 +56,9 @@ func factorsFor(s Spec) factors {
 	return f
 }
 
-// around returns the indices of the nodes that enclose v. If v is a node or outside their range,
+// enclosing returns the indices of the nodes that enclose v. If v is a node or outside their range,
 // both are the index of the nearest node.
-func around(nodes []float64, v float64) (int, int) {
+func enclosing(nodes []float64, v float64) (int, int) {
 	for i, node := range nodes {
 		if v == node || v < node && i == 0 {
 			return i, i

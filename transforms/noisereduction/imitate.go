@@ -6,18 +6,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Outcome is a forecast of a release. It is not protected and never published.
+// Outcome is a forecast of a release. It is not protected, and never published.
 type Outcome struct {
-	Passed    bool            // as in Result; if false, only Precision is set
-	Met       bool            // as in Result
+	Passed    bool            // see Result; if false, only Precision is set
+	Met       bool            // see Result
 	Error     float64         // value minus count
 	Half      float64         // half of the width of the printed interval
-	Precision units.Precision // as in Result
+	Precision units.Precision // see Result
 }
 
 // Imitate imitates Release in floating point, with standard normal numbers from normal. Except for
-// rounding, outcomes have the same distribution as Release's results. It allocates nothing, and is
-// safe for concurrent use if normal is.
+// rounding, outcomes have the same distribution as the results of Release. It allocates nothing,
+// and is safe for concurrent use if normal is.
 func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
 	before, sum := 0.0, 0.0 // u, and u·(est − count)
 	index := 0

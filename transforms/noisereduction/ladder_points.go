@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// octave is the number of points per doubling of the precision on an
-	// adaptive ladder: neighbours are 2^(1/14) = 1.0508 apart.
+	// octave is the number of points per doubling of the precision on an adaptive ladder: the ratio
+	// of neighbours is 2^(1/14) = 1.0508.
 	octave = 14
 	// maxJump is the greatest step of an adaptive ladder in points: ×16.
 	maxJump = 4 * octave
-	// rootsOfTwo returns multiples of 2^-rootBits.
+	// rootBits defines the unit of the results of rootsOfTwo, 2^-rootBits.
 	rootBits = 62
 )
 
@@ -30,10 +30,10 @@ func ladderPoints(s Spec, last *big.Int) []*big.Int {
 	}
 	one := big.NewInt(1)
 	for {
-		before := points[len(points)-1]
-		u := next(before)
-		if u.Cmp(before) <= 0 {
-			u = new(big.Int).Add(before, one)
+		previous := points[len(points)-1]
+		u := next(previous)
+		if u.Cmp(previous) <= 0 {
+			u = new(big.Int).Add(previous, one)
 		}
 		if u.Cmp(last) >= 0 {
 			return append(points, last)
@@ -67,7 +67,7 @@ func octavePoints(first *big.Int) func(*big.Int) *big.Int {
 type rung struct {
 	precision units.Precision
 	units     *big.Int // precision in units of 2^-80
-	root      *big.Int // ⌈√units·2^(16+J)⌉ with J the exponent of the finest lattice: see newRung
+	root      *big.Int // ⌈√units·2^(16+J)⌉, where J is the exponent of the finest lattice; see newRung
 	half      int64    // half-width of the printed interval, in units of 2^-10
 	deviation float64  // 1/√precision, nearest float64
 }

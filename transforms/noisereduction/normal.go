@@ -10,25 +10,25 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// errFarTail is returned for a normal deviate beyond maxInteger standard deviations, whose
-// probability is below e^-100000.
+// errFarTail is returned for a normal deviate beyond maxInteger standard deviations. The
+// probability of such a deviate is below e^-100000.
 var errFarTail = errors.New(
 	"drawing noise: the deviate is beyond 512 standard deviations: the digits are not random")
 
 const maxInteger = 512
 
-// Digits is a source of random digits: independent and uniform over all 64-bit words.
+// Digits is a source of random digits, which are independent and uniform over all 64-bit words.
 type Digits interface{ Word() uint64 }
 
-// Gauss draws rounded Gaussian noise from digits of the caller's choice, by the same exact
-// algorithm as a Sampler. The zero value is ready for use. Not safe for concurrent use.
+// Gauss draws rounded Gaussian noise from digits that the caller supplies, by the same exact
+// algorithm as a Sampler. The zero value is ready for use. A Gauss is not safe for concurrent use.
 type Gauss struct{ normal normal }
 
-// Rounded returns the integer nearest to σ·2^exponent·Z, Z ~ N(0, 1) exactly, with a rational σ
-// that is at least 1/√u and exceeds it by less than a factor 1 + 2^-30: the noise of precision u on
-// the lattice of multiples of 2^-exponent.
+// Rounded returns the integer nearest to σ·2^exponent·Z, where Z ~ N(0, 1) exactly. σ is rational,
+// at least 1/√u, and exceeds 1/√u by less than a factor 1 + 2^-30. The result is the noise of
+// precision u on the lattice of multiples of 2^-exponent.
 //
-// It fails if u is 0, if σ·2^exponent lies outside 2^0 … 2^50, or if a deviate is beyond 512
+// Rounded fails if u is 0, if σ·2^exponent lies outside 2^0 … 2^50, or if a deviate is beyond 512
 // standard deviations, which does not happen with random digits.
 func (g *Gauss) Rounded(u units.Precision, exponent uint, src Digits) (int64, error) {
 	if u.IsZero() {
@@ -41,7 +41,7 @@ func (g *Gauss) Rounded(u units.Precision, exponent uint, src Digits) (int64, er
 	return g.normal.rounded(q, t, src)
 }
 
-// deviate is a uniform number in [0, 1), generated lazily, 64 bits at a time.
+// deviate is a uniform number in [0, 1), whose digits are generated when needed, 64 bits at a time.
 type deviate []uint64
 
 func (r *deviate) digit(i int, src Digits) uint64 {
@@ -51,7 +51,7 @@ func (r *deviate) digit(i int, src Digits) uint64 {
 	return (*r)[i]
 }
 
-// less compares two uniform deviates exactly, drawing digits until they differ.
+// less compares two uniform deviates exactly. It draws digits until they differ.
 func less(a, b *deviate, src Digits) bool {
 	for i := 0; ; i++ {
 		if da, db := a.digit(i, src), b.digit(i, src); da != db {
@@ -60,16 +60,16 @@ func less(a, b *deviate, src Digits) bool {
 	}
 }
 
-// normal draws exact normal deviates: Algorithm N of Karney, "Sampling exactly from the normal
-// distribution" (ACM TOMS 42:3, 2016). Every decision compares random digits; no floating-point
-// function is evaluated, so that the result has exactly the normal distribution, not an
-// approximation. Not safe for concurrent use.
+// normal draws exact normal deviates by Algorithm N of Karney, "Sampling exactly from the normal
+// distribution" (ACM TOMS 42:3, 2016). Every decision compares random digits. No floating-point
+// function is evaluated, so the result has exactly the normal distribution, not an approximation. A
+// normal is not safe for concurrent use.
 type normal struct {
 	fraction, first, second, third deviate
 }
 
-// rounded returns the integer nearest to q·2^-t·Z, Z ~ N(0, 1), refining Z
-// digit by digit until the rounding is decided. Requires q > 0 and t < 64.
+// rounded returns the integer nearest to q·2^-t·Z, where Z ~ N(0, 1). It refines Z digit by digit
+// until the rounding is decided. It requires q > 0 and t < 64.
 func (n *normal) rounded(q uint64, t uint, src Digits) (int64, error) {
 	k, err := n.magnitude(src)
 	if err != nil {
@@ -127,7 +127,7 @@ func (n *normal) keepFraction(k int, src Digits) bool {
 	return true
 }
 
-// halfExp returns true with probability exp(−1/2): the longest run 1/2 > U₁ > U₂ > … has length ≥ n
+// halfExp returns true with probability exp(−1/2). The longest run 1/2 > U₁ > U₂ > … has length ≥ n
 // with probability (1/2)^n/n!, and therefore an even length with probability exp(−1/2).
 func (n *normal) halfExp(src Digits) bool {
 	last, next := &n.first, &n.second
@@ -144,8 +144,8 @@ func (n *normal) halfExp(src Digits) bool {
 	}
 }
 
-// expStep returns true with probability exp(−x·(2k+x)/(2k+2)), like halfExp, but the run starts
-// below x, and each step must also pass a test with probability (2k+x)/(2k+2).
+// expStep returns true with probability exp(−x·(2k+x)/(2k+2)). It works like halfExp, but the run
+// starts below x, and each step must also pass a test with probability (2k+x)/(2k+2).
 func (n *normal) expStep(k int, src Digits) bool {
 	last, next, spare := &n.fraction, &n.first, &n.second
 	for even := true; ; even = !even {
@@ -177,8 +177,8 @@ func uniform(m uint64, src Digits) uint64 {
 	}
 }
 
-// roundOne rounds q·2^-t·(k + x) for x in [digit, digit+1)·2^-64, and reports whether both ends
-// round to the same integer.
+// roundOne rounds q·2^-t·(k + x) for x in [digit, digit+1)·2^-64. It reports whether both ends of
+// that interval round to the same integer.
 func roundOne(q uint64, t uint, k, digit uint64) (int64, bool) {
 	// low = q·(k·2^64 + digit) + 2^(t+63) in three words; the result is its quotient by 2^(t+64).
 	w1, w0 := bits.Mul64(q, digit)
@@ -199,7 +199,7 @@ func roundOne(q uint64, t uint, k, digit uint64) (int64, bool) {
 	v1, carry := bits.Add64(w1, 0, carry)
 	v2 := w2 + carry
 	if t != 0 && w2>>t != 0 || t == 0 && w2 != 0 {
-		return 0, false // beyond 64 bits: roundMore decides
+		return 0, false // more than 64 bits: roundMore decides
 	}
 	low, high := w1>>t|w2<<(64-t), v1>>t|v2<<(64-t)
 	return int64(low), low == high && low>>62 == 0

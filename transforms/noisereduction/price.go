@@ -11,9 +11,9 @@ import (
 
 // Price is the cost of a release for an individual. With the unified filter
 // (accounting.NewUnified), Reserve the price of Spec.Top before the release, and Settle the price
-// of Result.Precision after it. Rungs before the last one add nothing to the price. A private key
-// that did not pass has the same price as any other; the δ of its threshold is not included. All
-// numbers are rounded up.
+// of Result.Precision after it. Earlier rungs add nothing to the price of the last rung. A private
+// key that did not pass has the same price as any other release; the δ of its threshold is not
+// included. All numbers are rounded up.
 type Price struct {
 	Precision    units.Precision
 	Contribution uint64 // greatest amount that the individual adds to the count
@@ -28,9 +28,9 @@ func (p Price) GDP() loss.GDP { return loss.GDP{Mu: rounding.RootUp(p.square())}
 // ZCDP returns ρ = c²·u/2.
 func (p Price) ZCDP() loss.ZCDP { return loss.ZCDP{Rho: p.square() / 2} }
 
-// ExPost returns the realised loss, for accounting.NewExPost and odometers of realised losses. It
-// holds except for the δ of the boundary, which is fixed before the release and spent when it
-// begins. The error is a *units.RangeError from accounting.Mixture.At.
+// ExPost returns the realised loss, for accounting.NewExPost and odometers of realised losses. The
+// loss holds except with probability δ of the boundary, which is fixed before the release and spent
+// when the release begins. The error is a *units.RangeError from accounting.Mixture.At.
 func (p Price) ExPost(boundary accounting.Mixture) (loss.Approx, error) {
 	variance := rounding.QuotientDown(1,
 		up(new(big.Float).SetMantExp(new(big.Float).SetInt(p.Precision.Big()), -units.FinestBits)))

@@ -11,22 +11,22 @@ import (
 
 const quantileBits = 40 // quantiles count units of 2^-40
 
-// upperQuantile returns the least multiple z of 2^-40, in those units, with 1 − Φ(z) ≤ p, for
+// upperQuantile returns the least multiple z of 2^-40, in units of 2^-40, with 1 − Φ(z) ≤ p, for
 // 2^-128 ≤ p ≤ 1/2. It inverts the tail by a search that starts from a float64 estimate.
 // math.Erfcinv would be 11% off at 1e-16 and infinite at 1e-17, and its last bits differ between
 // machines.
 func upperQuantile(p *big.Rat) *big.Int {
 	limit := bigmath.Zero().SetRat(p)
-	within := func(z uint64) bool { return upperTail(new(big.Int).SetUint64(z)).Cmp(limit) <= 0 }
-	if within(0) {
+	covered := func(z uint64) bool { return upperTail(new(big.Int).SetUint64(z)).Cmp(limit) <= 0 }
+	if covered(0) {
 		return new(big.Int)
 	}
 	const last = 16 << quantileBits
-	rough, _ := limit.Float64()
+	estimate, _ := limit.Float64()
 	start := sort.Search(last, func(z int) bool {
-		return math.Erfc(math.Ldexp(float64(z), -quantileBits)/math.Sqrt2)/2 <= rough
+		return math.Erfc(math.Ldexp(float64(z), -quantileBits)/math.Sqrt2)/2 <= estimate
 	})
-	return new(big.Int).SetUint64(search.Least(0, last, uint64(start), within))
+	return new(big.Int).SetUint64(search.Least(0, last, uint64(start), covered))
 }
 
 // upperTail returns 1 − Φ(z·2^-40).
@@ -69,8 +69,8 @@ func rootCeil(x *big.Rat) *big.Int {
 
 // ceil returns ⌈x⌉ of a rational x ≥ 0.
 func ceil(x *big.Rat) *big.Int {
-	v, rest := new(big.Int).QuoRem(x.Num(), x.Denom(), new(big.Int))
-	if rest.Sign() != 0 {
+	v, remainder := new(big.Int).QuoRem(x.Num(), x.Denom(), new(big.Int))
+	if remainder.Sign() != 0 {
 		v.Add(v, big.NewInt(1))
 	}
 	return v

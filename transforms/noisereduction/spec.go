@@ -11,16 +11,17 @@ import (
 type Kind string
 
 const (
-	// Adaptive computes the next precision from the last estimate: just below the precision that
-	// would meet the stop rule, in steps from ×1.0508 to ×16. After an estimate ≤ 0, the step is
-	// ×16.
+	// Adaptive computes the next precision from the last estimate. It chooses a precision just
+	// below the one that would meet the stop rule, in steps from ×1.0508 to ×16. After an estimate
+	// ≤ 0, the step is ×16.
 	Adaptive Kind = "adaptive"
 	// Geometric multiplies the precision by a fixed factor.
 	Geometric Kind = "geometric"
 )
 
 // Target is the accuracy at which a ladder stops: an error of at most max(Relative·count, Absolute)
-// with the given Confidence. If both are 0, the ladder goes to its top, and Met is never true.
+// with the given Confidence. If Relative and Absolute are 0, the ladder goes to its top, and Met is
+// never true.
 type Target struct {
 	Relative   float64 // 0 (no relative target) or in [1e-6, 0.5]
 	Absolute   float64 // counts; 0 (no absolute target) or in [2^-20, 2^52]
@@ -41,12 +42,12 @@ func (t Target) Check() error {
 	return nil
 }
 
-// Private contains the parameters of a threshold for keys whose existence is private: a ladder
-// releases nothing unless the noisy count of its first rung is above the threshold.
+// Private contains the parameters of a threshold for keys whose existence is private. The ladder
+// releases nothing unless the noisy count of the first rung is above the threshold.
 type Private struct {
 	Contribution uint64 // greatest contribution of one user to one count, at least 1
-	// DeltaKey is above 0 and at most 1/(4·Contribution²). A key to which only one user
-	// contributes, c, passes with probability at most c²·DeltaKey.
+	// DeltaKey is above 0 and at most 1/(4·Contribution²). A key to which only one user contributes
+	// passes with probability at most c²·DeltaKey, where c is the contribution.
 	DeltaKey units.Delta
 }
 

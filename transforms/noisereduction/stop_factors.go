@@ -1,6 +1,6 @@
-// The table was fitted on a coarse grid of counts; entries that failed on a finer grid were then
-// lowered. TestFactorsKeepThePromise and TestRuleAccuracyPromise verify it. Other factors would
-// change every released value.
+// The table was fitted on a coarse grid of counts. Entries that failed on a finer grid were then
+// lowered. TestFactorsKeepThePromise and TestRuleAccuracyPromise verify the table. Other factors
+// would change every released value.
 
 package noisereduction
 

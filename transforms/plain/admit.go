@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// admitter admits the events of one user after another. Not safe for concurrent use.
+// admitter admits the events of one user after another. It is not safe for concurrent use.
 type admitter struct {
 	size    int64 // length of a window
 	from    int64 // start of the first window
@@ -51,7 +51,7 @@ func (f *admitting) Setup(ctx context.Context) error {
 	return err
 }
 
-// idOf decodes the account id that is the key of a user's elements.
+// idOf decodes a key of a user's elements, which is the user's account id.
 func idOf(key []byte) (id accounts.ID, err error) {
 	if len(key) != len(id) {
 		return id, ErrMalformed
@@ -59,8 +59,7 @@ func idOf(key []byte) (id accounts.ID, err error) {
 	return accounts.ID(key), nil
 }
 
-// admit charges a user's account for one window, metric by metric, and emits the admitted
-// contributions.
+// admit charges a user's account for one window, metric by metric, and emits what it admits.
 func (a *admitter) admit(account *accounts.Entry, window slice, emit func(cell []byte, n int64)) error {
 	a.keys = a.keys[:0]
 	for _, k := range window.keys {

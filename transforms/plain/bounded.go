@@ -15,15 +15,15 @@ func init() {
 	register.Emitter2[[]byte, int64]()
 }
 
-// FilterBounded is Filter for bounded input, and also runs on engines without state and timers: it
-// groups all of a user's events and decides the user's windows one after another. Input, output and
+// FilterBounded is Filter for bounded input. It also runs on engines without state and timers: it
+// groups all events of a user and decides the user's windows one after another. Input, output and
 // decisions are those of Filter, but the output is in the global window and appears at the end. No
-// event is late. A user's events must fit in memory.
+// event is late. All events of a user must fit in memory.
 func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	s = s.Scope("plain.FilterBounded")
 	identified, rejected := t.identify(s, events)
 	admitted = beam.ParDo(s, &admitAllFn{admitting{part: t.part()}}, beam.GroupByKey(s, identified))
-	if zeros, any := t.zerosAtOnce(s); any {
+	if zeros, hasPublic := t.zerosAtOnce(s); hasPublic {
 		admitted = beam.Flatten(s, admitted, zeros)
 	}
 	return admitted, rejected

@@ -1,5 +1,5 @@
-// Package plain counts with differential privacy in your own Beam pipeline, with three transforms
-// and without a loop through Kafka. Each user has one account in keyed state, and prices are fixed
+// Package plain counts with differential privacy in your own Beam pipeline. It has three transforms
+// and needs no loop through Kafka. Each user has one account in keyed state, and prices are fixed
 // in advance.
 //
 //	dp, err := plain.New(settings, plain.Environment{UserHash: "USER_HASH", Noise: "NOISE", NoiseID: "2026"})
@@ -9,8 +9,8 @@
 //
 // Every count is released with Gaussian noise whose standard deviation is the metric's Sigma: a
 // ladder of one rung. A user who contributes c events of a key to a window pays c²/σ² for them. In
-// the stages of package transforms, a user pays for the released precision, which is known only
-// after the release, so they need a loop. At the same prices both admit the same events.
+// the stages of package transforms, users pay for the released precision, which is known only after
+// the release, so those stages need a loop. At equal prices, both admit the same events.
 //
 // # Guarantees
 //

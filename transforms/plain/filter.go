@@ -21,31 +21,32 @@ func init() {
 	register.Emitter3[beam.EventTime, []byte, int64]()
 }
 
-// Filter admits the contributions that users can pay for, on a stream or on bounded input.
+// Filter admits the contributions for which users can pay, on a stream or on bounded input.
 //
 // In: KV<string, string>, user and key, with the time of the event as event time, in any windows.
 // Out: KV<[]byte, int64> in the windows of the metrics: the contributions of admitted users to
-// counts (keys by schemas.EncodeReleaseKey), and a zero for every public key of every window; and
-// the rejected events, unchanged: those outside From and To, and those with users or keys that
-// schemas.ValidateUser or ValidateKey rejects.
+// counts (keys by schemas.EncodeReleaseKey), and a zero for every public key of every window. The
+// second output contains the rejected events, unchanged: events outside From and To, and events
+// with users or keys that schemas.ValidateUser or ValidateKey rejects.
 //
 // Events wait in the engine until their window closes. Every user has one Value state and one
-// event-time timer, so that windows are decided in the order of their ends, whatever order the
-// engine closes them in.
+// event-time timer, so windows are decided in the order of their ends, in whatever order the engine
+// closes them.
 func (t *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	localrunner.Keep()
 	s = s.Scope("plain.Filter")
 	identified, rejected := t.identify(s, events)
-	// One element for each user and window: accessing state costs far more than grouping.
+	// One element for each user and window, because an access to state costs far more than
+	// grouping.
 	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &t.settings, identified)))
 	admitted = beam.ParDo(s, newAdmitFn(t.part()), inGlobal(s, merged))
-	if zeros, any := t.zerosInTime(s, identified); any {
+	if zeros, hasPublic := t.zerosInTime(s, identified); hasPublic {
 		admitted = beam.Flatten(s, admitted, zeros)
 	}
 	return inWindows(s, &t.settings, admitted), rejected
 }
 
-// mergeFn merges a user's slices of one window.
+// mergeFn merges the slices of a user that belong to the same window.
 type mergeFn struct{}
 
 // ProcessElement merges a group.
@@ -60,7 +61,7 @@ func (*mergeFn) ProcessElement(id []byte, parts func(*[]byte) bool, emit func([]
 	return nil
 }
 
-// collect decodes slices and merges the slices of each window, ascending by end.
+// collect decodes slices and merges the slices of each window. The result is sorted by end.
 func collect(parts func(*[]byte) bool) ([]slice, error) {
 	var all []slice
 	var b []byte
@@ -75,7 +76,7 @@ func collect(parts func(*[]byte) bool) ([]slice, error) {
 	return merge(all), nil
 }
 
-// ErrStateLost fails a bundle if a user's state is not what was last written.
+// ErrStateLost fails a bundle if a user's state is not the state that was written last.
 var ErrStateLost = errors.New("the engine has lost a user's state")
 
 // admitFn keeps a user's account and decides the user's windows in order.
@@ -105,16 +106,16 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 	return f.store(p, tp, &u)
 }
 
-// OnTimer decides the user's next window. The watermark has passed its end: all its events have
-// arrived, and all earlier windows are decided.
+// OnTimer decides the user's next window. The watermark has passed the end of this window, so all
+// its events have arrived, and all earlier windows are decided.
 func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte,
 	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	u, err := f.read(p, key)
-	if err != nil || eventTime.Milliseconds() < u.done {
+	if err != nil || eventTime.Milliseconds() < u.decidedTo {
 		return err
 	}
 	if len(u.waiting) == 0 || lastOf(u.waiting[0].end) != eventTime {
-		// The account may be lost, too: the user could spend the budget again.
+		// The account may be lost, too. The user could then spend the budget a second time.
 		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)
 	}
 	next := u.waiting[0]
@@ -122,7 +123,7 @@ func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.P
 	if err != nil {
 		return fmt.Errorf("deciding a user's window: %w", err)
 	}
-	u.done, u.waiting = next.end, u.waiting[1:]
+	u.decidedTo, u.waiting = next.end, u.waiting[1:]
 	return f.store(p, tp, &u)
 }
 
@@ -157,8 +158,8 @@ func (f *admitFn) store(p state.Provider, tp timers.Provider, u *user) error {
 	return nil
 }
 
-// setDue sets the timer to the end of a window and holds the output watermark at its last instant,
-// so that the output is not late.
+// setDue sets the timer to the end of a window. It holds the output watermark at the window's last
+// instant, so the output is not late.
 func setDue(due timers.EventTime, tp timers.Provider, end int64) {
 	due.Set(tp, mtime.FromMilliseconds(end).ToTime(), timers.WithOutputTimestamp(lastOf(end).ToTime()))
 }

@@ -15,7 +15,7 @@ func init() {
 	register.Emitter2[string, string]()
 }
 
-// identifyFn replaces the user with an account id and the event with a slice of one event. Invalid
+// identifyFn replaces the user with an account id, and the event with a slice of one event. Invalid
 // events go to the second output.
 type identifyFn struct {
 	part

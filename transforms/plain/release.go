@@ -23,13 +23,13 @@ func init() {
 // Count adds up the admitted contributions.
 //
 // In: the output of Filter or FilterBounded, in any windows. Out: KV<[]byte, int64>, in the same
-// windows, one element for every metric, window and key once the window closes. These counts are
+// windows, one element for every metric, window and key when the window closes. These counts are
 // exact and not protected.
 func (t *Transforms) Count(s beam.Scope, admitted beam.PCollection) beam.PCollection {
 	return beam.CombinePerKey(s.Scope("plain.Count"), &sumFn{}, admitted)
 }
 
-// sumFn adds counts, up to the greatest that can be released.
+// sumFn adds counts, up to the greatest count that can be released.
 type sumFn struct{}
 
 // MergeAccumulators adds two counts.
@@ -47,20 +47,20 @@ type Released struct {
 	NoiseKeyID             string
 }
 
-// Release adds the noise.
+// Release adds the noise to counts.
 //
-// In: the output of Count, with each element released only once: users have paid for one release of
-// each key and window. Out: PCollection<Released>, in the same windows; private keys at or below
-// their threshold are missing.
+// In: the output of Count. Each element must be released only once, because users have paid for one
+// release of each key and window. Out: PCollection<Released>, in the same windows. Private keys at
+// or below their threshold are missing.
 //
-// Low and High enclose the exact count, of admitted events or of distinct users with one, with the
-// metric's confidence. Once budgets run out, counts are too low, because the events of users who
-// cannot pay are missing.
+// Low and High enclose the exact count, of admitted events or of distinct users with an admitted
+// event, with the metric's confidence. When budgets run out, counts are too low, because the events
+// of users who cannot pay are missing.
 func (t *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
 	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: t.part()}, counts)
 }
 
-// releaseFn releases a count: a pure function of settings, secrets and element.
+// releaseFn releases a count. The result depends only on settings, secrets and element.
 type releaseFn struct {
 	part
 

@@ -16,15 +16,14 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Environment]())
 }
 
-// Secrets are two secrets of 256 random bits, which never change. Anyone who knows Noise can
+// Secrets are two secrets of 256 random bits, which must never change. Anyone who knows Noise can
 // subtract the noise from every release.
 type Secrets struct {
 	UserHash secret.Of[[32]byte] // for account ids, and for the order in which keys are clipped
 	Noise    noisereduction.NoiseKey
 }
 
-// Environment is a hook that reads Secrets from environment variables of the worker, as 64
-// hexadecimal digits.
+// Environment is a hook that reads Secrets from a worker's environment variables, in hexadecimal.
 type Environment struct {
 	UserHash, Noise string // names of the variables
 	NoiseID         string // public name of the noise key
@@ -50,7 +49,7 @@ func (s *Secrets) check() error {
 	case users == [32]byte{} || noise == [32]byte{}:
 		return invalid("a secret is all zeros: draw 32 random bytes")
 	case users == noise:
-		return invalid("the secrets for users and for noise are the same: draw two")
+		return invalid("the secrets for users and for noise are the same: draw two different ones")
 	}
 	return nil
 }

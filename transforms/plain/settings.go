@@ -18,24 +18,24 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// Settings define the counts, their prices and every user's budget. They travel with the pipeline
-// and contain no secret.
+// Settings define the counts, their prices, and the budget of every user. They travel with the
+// pipeline and contain no secrets.
 type Settings struct {
-	// Incarnation identifies this promise by 128 random bits, drawn once and kept. The same
+	// Incarnation identifies this promise: 128 random bits, drawn once and kept. The same
 	// incarnation, secrets and events give the same noise.
 	Incarnation [16]byte
-	// Budget is the budget of every user; see budgets.NewBudget. If there are private keys, it must
-	// include a δ for them. An update of a pipeline that keeps its state may keep or lower the
-	// budget, but not raise it. Check that with budgets.Budget.CheckNext: this package does not
-	// know the previous budget.
+	// Budget is the budget of every user; see budgets.NewBudget. For private keys, it must include
+	// a δ for keys. An update of a pipeline that keeps its state may keep or lower the budget, but
+	// not raise it. Check this with budgets.Budget.CheckNext, because this package does not know
+	// the previous budget.
 	Budget budgets.Budget
 	// Window is the size of all windows, in whole seconds. They start at multiples of it since 1970
 	// UTC.
 	Window time.Duration
-	// From and To limit the released windows. They are boundaries of windows, and public. Events
-	// outside them are rejected.
+	// From and To limit the released windows. They must be boundaries of windows, and are public.
+	// Events outside them are rejected.
 	From, To time.Time
-	Metrics  []Metric // in the order of payment
+	Metrics  []Metric // in the order in which users pay for them
 }
 
 // Metric is a count that is released in every window.
@@ -43,20 +43,20 @@ type Metric struct {
 	Name string
 	Kind string // metrickind.Events or metrickind.DistinctUsers
 	// MaxKeysPerUser and MaxEventsPerKey cap one user's contribution to a window; 0: no cap. Kinds
-	// that count a user once do not use MaxEventsPerKey.
+	// that count a user once ignore MaxEventsPerKey.
 	MaxKeysPerUser, MaxEventsPerKey int
 	// Share is the part of every account that the metric may use, above 0; default: equal parts.
-	// All shares together must not exceed 1.
+	// The sum of all shares must not exceed 1.
 	Share float64
-	// Burst is the part of the share that a user may use at once, above 0 and at most 1; default:
-	// 0.5. The rest is paid out evenly between From and To.
+	// Burst is the part of Share that a user may use at once, above 0 and at most 1; default: 0.5.
+	// The rest is paid out evenly between From and To.
 	Burst float64
 	// Sigma is the standard deviation of the noise: the price of a contribution c is c²/Sigma².
 	Sigma float64
-	// Confidence of the intervals, 0.8 to 0.999; default: 0.95.
+	// Confidence is the confidence of the intervals, 0.8 to 0.999; default: 0.95.
 	Confidence float64
-	// PublicKeys, if given, are the only keys that are counted. Without them, keys are private: for
-	// each user, the probability that any key of this user alone is released is at most
+	// PublicKeys, if set, are the only keys that are counted. Without them, keys are private: for
+	// each user, the probability that any key which only this user has is released is at most
 	// Budget.Keys.
 	PublicKeys []string
 }
@@ -86,7 +86,7 @@ type metric struct {
 // span describes the released windows, in Unix milliseconds.
 type span struct{ from, to, size int64 }
 
-// end returns the end of the window that contains a time; ok is false if there is none.
+// end returns the end of the window that contains a time. ok is false if there is no such window.
 func (s span) end(millis int64) (end int64, ok bool) {
 	if millis < s.from || millis >= s.to {
 		return 0, false
@@ -130,8 +130,8 @@ func (s *Settings) compile() ([]metric, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, before := range metrics[:i] {
-			if before.spec.Name == m.spec.Name {
+		for _, earlier := range metrics[:i] {
+			if earlier.spec.Name == m.spec.Name {
 				return nil, invalid("two metrics are named %q", m.spec.Name)
 			}
 		}

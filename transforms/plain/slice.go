@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// slice is a user's events in one window, ascending by key, with no key twice.
+// slice holds a user's events in one window, sorted by key and without duplicate keys.
 type slice struct {
 	end  int64
 	keys []keyCount
@@ -23,7 +23,7 @@ type keyCount struct {
 	n   uint32
 }
 
-// merge merges the slices of each window, ascending by end.
+// merge merges the slices of each window. The result is sorted by the windows' ends.
 func merge(all []slice) []slice {
 	slices.SortFunc(all, func(a, b slice) int { return cmp.Compare(a.end, b.end) })
 	merged := all[:0]
@@ -40,7 +40,7 @@ func merge(all []slice) []slice {
 	return merged
 }
 
-// mergeKeys adds up the events of each key. Sums saturate, far above any cap.
+// mergeKeys adds up the events of each key. Sums saturate, at a value far above any cap.
 func mergeKeys(keys []keyCount) []keyCount {
 	slices.SortFunc(keys, func(a, b keyCount) int { return strings.Compare(a.key, b.key) })
 	merged := keys[:0]
@@ -65,28 +65,28 @@ func (s *slice) append(dst []byte) []byte {
 	return dst
 }
 
-// user is a user's state: the account, the end of the last decided window, and the windows to be
-// decided, ascending by end.
+// user is the state of a user: the account, the end of the last decided window, and the windows
+// that are still to be decided, sorted by their ends.
 type user struct {
-	account accounts.Entry
-	done    int64
-	waiting []slice
+	account   accounts.Entry
+	decidedTo int64
+	waiting   []slice
 }
 
-// wait adds a slice to the waiting ones. It drops a slice of a decided window, which arrived after
-// the watermark: a user's window is decided only once.
+// wait adds a slice to the slices of undecided windows. It drops a slice of a decided window, which
+// arrived after the watermark, because a user's window is decided only once.
 func (u *user) wait(s slice) {
-	if s.end > u.done {
+	if s.end > u.decidedTo {
 		u.waiting = merge(append(u.waiting, s))
 	}
 }
 
-// userVersion begins the encoding of a user.
+// userVersion is the first byte of an encoded user.
 const userVersion = 1
 
 func (u *user) encode() ([]byte, error) {
 	b := []byte{userVersion}
-	b = binary.AppendVarint(b, u.done)
+	b = binary.AppendVarint(b, u.decidedTo)
 	b = binary.AppendUvarint(b, uint64(len(u.waiting)))
 	for i := range u.waiting {
 		b = u.waiting[i].append(b)
@@ -98,28 +98,28 @@ func (u *user) encode() ([]byte, error) {
 	return accounts.Encode(b, entries)
 }
 
-// ErrMalformed is returned for bytes in the state or between stages that this package did not
+// ErrMalformed is returned for bytes, in the state or between stages, that this package did not
 // write. Its text contains no data.
 var ErrMalformed = errors.New("a user's state or element is malformed")
 
 func decodeUser(id accounts.ID, b []byte) (user, error) {
-	u := user{account: accounts.Entry{ID: id}, done: math.MinInt64}
+	u := user{account: accounts.Entry{ID: id}, decidedTo: math.MinInt64}
 	if len(b) == 0 {
 		return u, nil
 	}
 	r := windowReader{b: b[1:], bad: b[0] != userVersion}
-	u.done = r.varint()
+	u.decidedTo = r.varint()
 	for n := r.length(2); n > 0 && !r.bad; n-- {
 		u.waiting = append(u.waiting, r.slice())
-		if i := len(u.waiting) - 1; u.waiting[i].end <= u.done || i > 0 && u.waiting[i].end <= u.waiting[i-1].end {
+		if i := len(u.waiting) - 1; u.waiting[i].end <= u.decidedTo || i > 0 && u.waiting[i].end <= u.waiting[i-1].end {
 			r.bad = true
 		}
 	}
 	if r.bad {
 		return user{}, ErrMalformed
 	}
-	entries, rest, err := accounts.Decode(r.b)
-	if err != nil || len(rest) != 0 || len(entries) > 1 || len(entries) == 1 && (entries[0].ID != id ||
+	entries, trailing, err := accounts.Decode(r.b)
+	if err != nil || len(trailing) != 0 || len(entries) > 1 || len(entries) == 1 && (entries[0].ID != id ||
 		entries[0].Period != 0) {
 		return user{}, ErrMalformed
 	}
@@ -156,7 +156,7 @@ func numberOf[T int64 | uint64](r *windowReader, read func([]byte) (T, int)) T {
 	return v
 }
 
-// length reads the number of elements that follow, of at least size bytes each.
+// length reads the number of elements that follow. Each has at least size bytes.
 func (r *windowReader) length(size int) uint64 {
 	n := r.uvarint()
 	if n > uint64(len(r.b)/size) {

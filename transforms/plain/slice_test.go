@@ -13,9 +13,9 @@ import (
 func TestAUserComesBackFromState(t *testing.T) {
 	id := accounts.ID{1}
 	for _, u := range []user{
-		{account: accounts.Entry{ID: id}, done: math.MinInt64},
-		{done: 10, account: accounts.Entry{ID: id, Account: accounts.Account{Spent: 7}, Debts: []units.Mu2{0, 5}}},
-		{done: -5, account: accounts.Entry{ID: id, Account: accounts.Account{Spent: 1}},
+		{account: accounts.Entry{ID: id}, decidedTo: math.MinInt64},
+		{decidedTo: 10, account: accounts.Entry{ID: id, Account: accounts.Account{Spent: 7}, Debts: []units.Mu2{0, 5}}},
+		{decidedTo: -5, account: accounts.Entry{ID: id, Account: accounts.Account{Spent: 1}},
 			waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}},
 				{end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
 	} {
@@ -39,7 +39,7 @@ func TestAUserComesBackFromState(t *testing.T) {
 }
 
 func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
-	u := user{done: 20}
+	u := user{decidedTo: 20}
 	for _, s := range []slice{{end: 30, keys: []keyCount{{"b", 1}}}, {end: 20, keys: []keyCount{{"a", 1}}}, {end: 10},
 		{end: 30, keys: []keyCount{{"a", 2}, {"b", 3}}}, {end: 25}} {
 		u.wait(s)
@@ -51,7 +51,7 @@ func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 }
 
 func FuzzDecodeUser(f *testing.F) {
-	u := user{done: 3, account: accounts.Entry{ID: accounts.ID{1}, Account: accounts.Account{Spent: 9}},
+	u := user{decidedTo: 3, account: accounts.Entry{ID: accounts.ID{1}, Account: accounts.Account{Spent: 9}},
 		waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
 	b, err := u.encode()
 	if err != nil {

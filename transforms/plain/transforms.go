@@ -10,14 +10,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
-// Transforms holds checked Settings and a hook for their Secrets. It is read-only.
+// Transforms holds valid Settings and a hook for their Secrets. It is read-only.
 type Transforms struct {
 	settings Settings
 	secrets  hook.Hook[Secrets]
 }
 
-// New checks the settings; its errors wrap ErrSettings. Workers open the secrets when they set up a
-// DoFn.
+// New returns Transforms after checking the settings. Its errors wrap ErrSettings. Workers open the
+// secrets when they set up a DoFn.
 func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	metrics, err := s.compile()
 	if err != nil {
@@ -34,7 +34,7 @@ func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	return &Transforms{settings: s, secrets: secrets}, nil
 }
 
-// part is embedded in DoFns, which carry the Transforms to the workers in it.
+// part is embedded in DoFns. It carries the contents of the Transforms to the workers.
 type part struct {
 	Settings Settings
 	Secrets  hook.Field[Secrets]
@@ -53,14 +53,14 @@ func (p *part) open(ctx context.Context) (*Secrets, error) {
 // Teardown closes the hook.
 func (p *part) Teardown() error { return p.Secrets.Close() }
 
-// lastOf returns the event time of the elements of the window that ends at end: its last instant.
+// lastOf returns the last instant of the window that ends at end, the event time of its elements.
 func lastOf(end int64) beam.EventTime { return mtime.FromMilliseconds(end - 1) }
 
 func inWindows(s beam.Scope, settings *Settings, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewFixedWindows(settings.Window), col)
 }
 
-// inGlobal puts all elements into the global window: an account must outlive windows, and an engine
+// inGlobal moves all elements to the global window: an account must outlive windows, but an engine
 // keeps keyed state per window.
 func inGlobal(s beam.Scope, col beam.PCollection) beam.PCollection {
 	return beam.WindowInto(s, window.NewGlobalWindows(), col)

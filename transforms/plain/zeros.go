@@ -18,7 +18,7 @@ func init() {
 	beam.RegisterDoFn(&clockFn{})
 }
 
-// publicKeys returns the metrics with public keys, which are released in every window.
+// publicKeys returns the public keys, which are released in every window, by metric.
 func (t *Transforms) publicKeys() []PublicKeys {
 	var out []PublicKeys
 	for _, m := range t.settings.Metrics {
@@ -29,7 +29,7 @@ func (t *Transforms) publicKeys() []PublicKeys {
 	return out
 }
 
-// PublicKeys lists the public keys of a metric. It is exported for serialisation in DoFns.
+// PublicKeys lists the public keys of a metric. It is exported because DoFns serialise it.
 type PublicKeys struct {
 	Metric string
 	Keys   []string
@@ -58,22 +58,22 @@ type zerosFn struct {
 	From, To, Size int64
 }
 
-// ProcessElement is called once.
+// ProcessElement emits the zeros. It is called once.
 func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 	for end := f.From + f.Size; end <= f.To; end += f.Size {
 		emitZeros(f.Metrics, f.Size, end, emit)
 	}
 }
 
-// zerosInTime returns the zeros of every window, emitted when the events' watermark passes its end.
-// If the zeros of all windows were emitted at once, some would wait in the engine for years.
+// zerosInTime returns the zeros of every window, which it emits when the events' watermark passes
+// the end of the window. Earlier zeros would wait in the engine, perhaps for years.
 func (t *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
 	metrics := t.publicKeys()
 	if len(metrics) == 0 {
 		return beam.PCollection{}, false
 	}
 	sp := t.settings.span()
-	// The watermark of the impulse alone would be at the end of time.
+	// The watermark of the impulse alone would already be at the end of time.
 	clock := beam.Flatten(s, beam.ParDo(s, &wakeFn{}, beam.Impulse(s)), beam.ParDo(s, &watermarkFn{}, events))
 	return beam.ParDo(s, newClockFn(metrics, sp), clock), true
 }
@@ -81,16 +81,16 @@ func (t *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PC
 // wakeFn emits the only element of the clock.
 type wakeFn struct{}
 
-// ProcessElement is called once.
+// ProcessElement emits the element. It is called once.
 func (*wakeFn) ProcessElement(_ []byte, emit func([]byte, []byte)) { emit([]byte{0}, nil) }
 
-// watermarkFn passes on the watermark of its input, but no element.
+// watermarkFn passes on the watermark of its input, but no elements.
 type watermarkFn struct{}
 
-// ProcessElement drops an element.
+// ProcessElement drops the element.
 func (*watermarkFn) ProcessElement(_, _ []byte, _ func([]byte, []byte)) {}
 
-// clockFn emits zeros, for one key, by a timer that sets itself again at the end of every window.
+// clockFn emits zeros for one key. Its timer sets itself again at the end of every window.
 type clockFn struct {
 	Metrics        []PublicKeys
 	From, To, Size int64
@@ -111,7 +111,7 @@ func (f *clockFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 	return f.wait(p, tp, f.From+f.Size)
 }
 
-// OnTimer emits a window's zeros.
+// OnTimer emits the zeros of a window.
 func (f *clockFn) OnTimer(_ context.Context, _ beam.EventTime, p state.Provider, tp timers.Provider, _ []byte,
 	_ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	end, ok, err := f.Next.Read(p)
