@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// kind is a way to break a record.
+// kind is one way to break a record.
 type kind struct {
 	class string // class of dead letters
-	rare  bool   // whether the kind is twenty times rarer, because its records are long
+	rare  bool   // whether the kind is twenty times rarer than others, because its records are long
 	make  func(c Config, user, page string, millis int64) []byte
 }
 
 // kinds lists one kind for every class of broken records.
 var kinds = []kind{
 	{class: "undecodable", make: func(_ Config, user, page string, millis int64) []byte {
-		whole := record(user, page, millis)
-		return whole[:len(whole)*2/3]
+		complete := record(user, page, millis)
+		return complete[:len(complete)*2/3]
 	}},
 	{class: "missing_field", make: func(_ Config, _, page string, millis int64) []byte {
 		return fmt.Appendf(nil, `{"page":%q,"ts":%d}`, page, millis)

@@ -11,7 +11,7 @@ import (
 // Config describes a stream.
 type Config struct {
 	Seed     uint64
-	Events   int           // number of records, broken ones included
+	Events   int           // number of records, including broken ones
 	Users    int           // number of users
 	Keys     int           // number of pages
 	Start    time.Time     // start of the first window
@@ -26,8 +26,8 @@ type Config struct {
 	MaxRecordBytes int // an oversized record is one byte longer
 }
 
-// ErrConfig is returned by New for an invalid Config. It wraps a *units.RangeError if one number is
-// out of range ("events", "users", "keys", "windows" or "window").
+// ErrConfig means that a Config is invalid. The error of New also wraps a *units.RangeError if one
+// of the numbers "events", "users", "keys", "windows" and "window" is out of range.
 var ErrConfig = errors.New("impossible stream")
 
 // Defaults returns a valid Config: a day of a small shop, 24 windows of an hour.
@@ -63,14 +63,16 @@ func (c Config) check() error {
 		return outside("window", int(c.Window.Milliseconds()),
 			"whole milliseconds, from 1s to 366d, for made-up events")
 	case c.Start.UnixMilli() < 0 || c.Windows > int(200*366*24*time.Hour/c.Window):
-		return outside("windows", c.Windows, "so few that they span at most 200 years, and must begin after 1970")
+		return outside("windows", c.Windows, "so small that the windows span at most 200 years, and they must begin "+
+			"after 1970")
 	case c.Lateness < 0 || c.Skew < 0:
 		return fmt.Errorf("%w: lateness and skew must not be negative", ErrConfig)
 	case c.Late < 0 || c.Future < 0 || c.Broken < 0 || !(c.Late+c.Future+c.Broken <= 1):
 		return fmt.Errorf("%w: the shares of late, future and broken records must be from 0 to 1, as must their "+
 			"sum", ErrConfig)
 	case c.MaxRecordBytes < 4096 || c.MaxRecordBytes > 900_000:
-		return fmt.Errorf("%w: the limit of %d bytes a record must be from 4096 to 900000", ErrConfig, c.MaxRecordBytes)
+		return fmt.Errorf("%w: the limit of %d bytes per record must be from 4096 to 900000", ErrConfig,
+			c.MaxRecordBytes)
 	}
 	return nil
 }

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Event is one record as it reaches the topic.
+// Event is one record, in the form in which it reaches the topic.
 type Event struct {
 	Arrival int64  // Unix milliseconds, ascending
-	Value   []byte // JSON, perhaps broken
+	Value   []byte // JSON, which may be broken
 }
 
-// Fields of the generated JSON. Times are Unix milliseconds.
+// Names of the fields of the generated JSON. Times are in Unix milliseconds.
 const (
 	UserField = "user"
 	KeyField  = "page"
 	TimeField = "ts"
 )
 
-// Generator makes events. Not for concurrent use.
+// Generator makes events. It must not be used concurrently.
 type Generator struct {
 	c        Config
 	r        *rand.Rand
@@ -30,12 +30,12 @@ type Generator struct {
 	names    []string
 	plan     arrivals
 	slice    int
-	fraction []float64 // positions of events in the slice, descending: the next one is the last
-	made     int
+	fraction []float64 // positions of the next events in the slice, descending; the last is used first
+	made     int       // number of events that Next has returned
 	truth    Truth
 }
 
-// New returns a generator. Its error is an ErrConfig.
+// New returns a generator. The error, if not nil, is an ErrConfig.
 func New(c Config) (*Generator, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func New(c Config) (*Generator, error) {
 	}, nil
 }
 
-// Names returns the n pages, the most frequent first.
+// Names returns the names of n pages, beginning with the most frequent.
 func Names(n int) []string {
 	pages := []string{"/home", "/search", "/product", "/cart", "/checkout", "/account", "/deals", "/help"}
 	for i := len(pages); i < n; i++ {
@@ -60,13 +60,13 @@ func Names(n int) []string {
 // Truth returns the outcomes of the events that Next has returned.
 func (g *Generator) Truth() Truth { return g.truth.clone() }
 
-// Next returns the next event; false after the last one.
+// Next returns the next event. It returns false after the last event.
 func (g *Generator) Next() (Event, bool) {
 	if g.made == g.c.Events {
 		return Event{}, false
 	}
 	for len(g.fraction) == 0 {
-		g.open()
+		g.drawSlice()
 	}
 	last := len(g.fraction) - 1
 	arrival := g.plan.millis(g.slice, g.fraction[last])
@@ -76,8 +76,8 @@ func (g *Generator) Next() (Event, bool) {
 	return Event{Arrival: arrival, Value: g.value(arrival)}, true
 }
 
-// open draws the arrivals of the next slice.
-func (g *Generator) open() {
+// drawSlice draws the arrivals of the next slice.
+func (g *Generator) drawSlice() {
 	before := 0
 	if g.slice >= 0 {
 		before = g.plan.upTo[g.slice]
@@ -117,8 +117,8 @@ func (g *Generator) value(arrival int64) []byte {
 	return record(user, page, millis)
 }
 
-// eventTime draws the event time. A late event that would be before the start is on time instead,
-// so that every event has exactly one outcome.
+// eventTime draws the time of an event. A late event that would lie before the start is made on
+// time instead, so that every event has exactly one outcome.
 func (g *Generator) eventTime(arrival int64, draw float64) int64 {
 	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
 	if draw < g.c.Late {
@@ -130,13 +130,13 @@ func (g *Generator) eventTime(arrival int64, draw float64) int64 {
 		return arrival + skew + 1 + int64(g.r.ExpFloat64()*3_600_000)
 	}
 	delay := int64(g.r.ExpFloat64() * 800)
-	if g.r.IntN(50) == 0 { // the phone was offline for a moment
+	if g.r.IntN(50) == 0 { // a phone that was offline for a moment
 		delay = int64(g.r.Float64() * float64(lateness))
 	}
 	return arrival - min(delay, lateness)
 }
 
-// page draws a page by Zipf's law; different pages peak at different hours.
+// page draws a page by Zipf's law. Different pages have their peaks at different hours.
 func (g *Generator) page(arrival int64) int {
 	for {
 		rank := g.keys.Draw(g.r)

@@ -5,17 +5,19 @@ import (
 	"time"
 )
 
-// pieces is the number of slices of the stream. Arrivals are uniform within a slice.
+// pieces is the number of slices into which the stream is divided. Arrivals are uniform within a
+// slice.
 const pieces = 2880
 
-// daily returns the traffic at a time of day relative to its mean, always above 0: low at four in
-// the morning, with a shoulder at noon and a peak in the evening.
+// daily returns the traffic at a time of day as a multiple of the mean traffic. It is always above
+// 0: low at four in the morning, with a shoulder at noon and a peak in the evening.
 func daily(t time.Time) float64 {
 	day := float64(t.UnixMilli()%86_400_000) / 86_400_000
 	return 1 - 0.55*math.Cos(2*math.Pi*(day-5.0/24)) - 0.18*math.Cos(4*math.Pi*(day-1.5/24))
 }
 
-// arrivals distributes events over slices in proportion to daily. Their sum is exact.
+// arrivals distributes events over slices in proportion to daily. The numbers of events in all
+// slices add up to the exact number of events.
 type arrivals struct {
 	start, span float64 // Unix milliseconds
 	upTo        []int   // number of events up to the end of each slice

@@ -3,7 +3,7 @@ package generate
 import "maps"
 
 // Truth counts records by their outcome under the rules of the pipeline. Read is the sum of all
-// others.
+// other counts.
 type Truth struct {
 	Read, BeforeStart, Late, Future, Accepted uint64
 	DeadLettered                              map[string]uint64 // by class

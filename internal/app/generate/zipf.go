@@ -6,11 +6,11 @@ import (
 	"sort"
 )
 
-// Zipf draws ranks from 0 to n−1 with weights (rank+1)^−exponent, for any exponent ≥ 0. The
-// standard library's Zipf needs an exponent above 1, which is too steep for people.
+// Zipf draws ranks from 0 to n−1 with weights (rank+1)^−exponent, for any exponent ≥ 0. The Zipf of
+// math/rand requires an exponent above 1, which is too steep for the activity of people.
 type Zipf struct{ cumulative []float64 }
 
-// NewZipf returns a Zipf of n ranks.
+// NewZipf returns a Zipf for n ranks.
 func NewZipf(n int, exponent float64) Zipf {
 	z := Zipf{cumulative: make([]float64, n)}
 	sum := 0.0

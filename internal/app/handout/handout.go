@@ -1,5 +1,6 @@
-// Package handout passes the releases of a deployment to a function that may be slow, in a
-// goroutine of its own. The counts topic is the queue, so the run never waits for the function.
+// Package handout passes the releases of a deployment to a function that may be slow. It calls the
+// function in a goroutine of its own. The counts topic is the queue, so the run never waits for the
+// function.
 package handout
 
 import (
@@ -14,15 +15,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Options configure a Handout.
+// Options configures a Handout.
 type Options struct {
-	// Follow calls a function with each turn, as pipeline.FollowReleases does. Every call begins at
-	// the same position.
+	// Follow calls a function with each turn, like pipeline.FollowReleases. Every call of Follow
+	// begins at the same position.
 	Follow func(context.Context, func(pipeline.Published) error) error
-	// OnTurn is called with the turns in order, each value once. Its error ends the Handout.
+	// OnTurn is called with the turns in order, and receives each value once. Its error ends the
+	// Handout.
 	OnTurn func(pipeline.Published) error
-	// OnUnread, if set, is called when Follow fails. Follow is then repeated after pauses that grow
-	// from Pause to a minute, and begin again with Pause after a success. Without OnUnread, an
+	// OnUnread, if set, is called when Follow fails. Follow is then repeated after a pause. Pauses
+	// grow from Pause to a minute; a turn that OnTurn has handled resets them. Without OnUnread, an
 	// error of Follow ends the Handout.
 	OnUnread func(error)
 	Pause    time.Duration
@@ -33,21 +35,22 @@ type Options struct {
 // ErrOutputStalled is returned by Wait if OnTurn does not return.
 var ErrOutputStalled = errors.New("handing out releases: the output is not read; is something reading stdout?")
 
-// hurried is the time that Wait and Leave allow for a call of OnTurn when the process is in a
-// hurry. A hurried Wait takes at most ten times as long.
+// hurried is the time that Wait and Leave allow for one call of OnTurn if the process is in a
+// hurry. A hurried Wait takes at most ten times as long in total.
 const hurried = 3 * time.Second
 
-// Handout passes on releases. Its methods are for the goroutine that started it, except for Moved.
+// Handout passes on releases. Only the goroutine that started it may call its methods, except
+// Moved.
 type Handout struct {
-	done   atomic.Uint64 // last turn that was taken
-	moved  atomic.Int64  // time of the last progress of OnTurn, in Unix nanoseconds
-	unread atomic.Pointer[error]
+	done   atomic.Uint64         // last turn that OnTurn has handled
+	moved  atomic.Int64          // time of the last progress of OnTurn, in Unix nanoseconds
+	unread atomic.Pointer[error] // the error with which Follow is failing; nil if it is not failing
 	ended  chan struct{}
 	err    error // set before ended is closed
-	hangs  bool  // whether Wait has given up on OnTurn
+	hangs  bool  // whether Wait returned because OnTurn made no progress
 }
 
-// New returns a Handout of the turns after the given one.
+// New returns a Handout for the turns after the given one.
 func New(after uint64) *Handout {
 	h := &Handout{ended: make(chan struct{})}
 	h.done.Store(after)
@@ -101,12 +104,12 @@ func (h *Handout) run(ctx context.Context, o Options) error {
 	}
 }
 
-// Moved records progress of OnTurn, so that the limit of Wait starts again.
+// Moved records that OnTurn has made progress. It restarts the limit of Wait.
 func (h *Handout) Moved() { h.moved.Store(time.Now().UnixNano()) }
 
-// Wait waits until a turn is taken. It returns the error that ended the Handout before that, or
-// ErrOutputStalled if OnTurn makes no progress within limit (0 for no limit). Closing hurry
-// shortens the limit to a few seconds.
+// Wait waits until OnTurn has handled a turn. If the Handout ends before that, Wait returns the
+// error that ended it. If OnTurn makes no progress within limit, it returns ErrOutputStalled. A
+// limit of 0 is no limit. Closing hurry shortens the limit to a few seconds.
 func (h *Handout) Wait(turn uint64, limit time.Duration, hurry <-chan struct{}) error {
 	h.Moved()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -142,7 +145,7 @@ func (h *Handout) Err() error {
 	}
 }
 
-// Unread returns the error with which Follow is failing, or nil.
+// Unread returns the error with which Follow is failing, or nil if it is not failing.
 func (h *Handout) Unread() error {
 	if err := h.unread.Load(); err != nil {
 		return *err
@@ -150,7 +153,7 @@ func (h *Handout) Unread() error {
 	return nil
 }
 
-// Leave waits until the Handout has ended, but not for a call of OnTurn that hangs.
+// Leave waits a few seconds for the end of the Handout. It does not wait if OnTurn hangs.
 func (h *Handout) Leave() {
 	if h.hangs {
 		return

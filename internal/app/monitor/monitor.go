@@ -17,25 +17,26 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Options configure the served pages.
+// Options configures the served pages.
 type Options struct {
-	Version, Revision string // of the program
+	Version, Revision string // version and revision of the program
 	Trusted           bool   // whether to serve exact numbers of records
 	Profiles          bool   // whether to serve /debug/pprof/
 }
 
-// Monitor serves the latest state of a run. Safe for concurrent use.
+// Monitor serves the latest state of a run. It is safe for concurrent use.
 type Monitor struct {
 	o        Options
 	registry *prometheus.Registry
 	now      func() time.Time
 
 	mu       sync.Mutex
-	state    *pipeline.RunState // latest state; nil before the first
-	received time.Time          // when state was received
+	state    *pipeline.RunState // the latest state; nil before the first
+	received time.Time          // time at which state was received
 }
 
-// maxAge limits the age of the state of a ready run. A run sends about one state per second.
+// maxAge is the maximum age of the latest state of a ready run. A run sends about one state per
+// second.
 const maxAge = 10 * time.Second
 
 // New returns a Monitor without a state: the run is alive, but not ready.
@@ -52,8 +53,8 @@ func (m *Monitor) Set(s pipeline.RunState) {
 	m.state, m.received = &s, m.now()
 }
 
-// last returns the latest state, or nil before the first one, and the reason why the run is not
-// ready, or "".
+// last returns the latest state, or nil before the first state. notReady is the reason why the run
+// is not ready, or "" if it is ready.
 func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,8 +67,8 @@ func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 	return m.state, m.state.NotReady
 }
 
-// Handler serves /metrics, /-/healthy and /-/ready, and with Options.Profiles /debug/pprof/. Texts
-// are single lines; http.Error writes them with any status.
+// Handler serves /metrics, /-/healthy and /-/ready and, with Options.Profiles, /debug/pprof/. Texts
+// are single lines. http.Error writes them with any status, including 200.
 func (m *Monitor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4,
@@ -77,8 +78,8 @@ func (m *Monitor) Handler() http.Handler {
 		http.Error(w, "alive", http.StatusOK)
 	})
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
-		if _, why := m.last(); why != "" {
-			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
+		if _, notReady := m.last(); notReady != "" {
+			http.Error(w, "not ready: "+notReady, http.StatusServiceUnavailable)
 			return
 		}
 		http.Error(w, "ready", http.StatusOK)
@@ -158,8 +159,8 @@ func (e *exporter) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}
 	gauge(build, 1, e.m.o.Version, e.m.o.Revision, runtime.Version())
-	s, why := e.m.last()
-	gauge(ready, truth(why == ""))
+	s, notReady := e.m.last()
+	gauge(ready, truth(notReady == ""))
 	if s == nil {
 		return
 	}

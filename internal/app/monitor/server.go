@@ -28,8 +28,8 @@ type Server struct {
 	done     chan struct{}
 }
 
-// Serve serves a handler on a listener, which it closes, but not to web pages of other sites. Close
-// the Server.
+// Serve serves a handler on a listener until the Server is closed, which also closes the listener.
+// It does not serve web pages of other sites.
 func Serve(listener net.Listener, h http.Handler) *Server {
 	s := &Server{listener: netutil.LimitListener(listener, maxClients), done: make(chan struct{}), http: &http.Server{
 		Handler: guarded(h, isLocal(listener.Addr())), ReadHeaderTimeout: requestTime, ReadTimeout: requestTime,

@@ -11,7 +11,7 @@ import (
 type Loss struct {
 	Lost, Records float64
 	refused       float64 // records lost for reasons other than allowances
-	bad           float64 // lost records with an unreadable value
+	bad           float64 // records that were lost because their value cannot be read
 	valued        float64 // records that are not broken in any other way
 	reasons       []reason
 }
@@ -22,29 +22,30 @@ type reason struct {
 	n     float64
 }
 
-// Lost returns the records lost between two reports of the same deployment. An empty before stands
-// for its beginning. A record is lost if it was dead-lettered, lies before the start, is late, in
-// the future or overtaken, or was accepted but is beyond the allowance. A record that a filter or a
-// list of keys excludes is not lost, nor is one whose window is open.
+// Lost returns the records that were lost between two reports of the same deployment. An empty
+// before stands for the beginning of the deployment. A record is lost if it was dead-lettered, lies
+// before the start, is late, in the future or overtaken, or was accepted but is beyond the
+// allowance. A record that a filter or a list of keys excludes is not lost, nor is a record whose
+// window is open.
 //
 // The numbers are exact if there is one metric and its windows do not overlap. If windows overlap,
-// a record that one of its n windows loses counts as 1/n of a loss. With several metrics, the
-// tallies do not show which records they share. Lost then takes the metric with the most records,
-// and multiplies that number by the share of records that all metrics together lose, so that a
-// record that only one of two metrics counts is half a loss.
+// a record that is lost in one of its n windows counts as 1/n of a loss. With several metrics, the
+// tallies do not show which records the metrics share. Lost then multiplies the number of records
+// of the metric with the most records by the share of records that all metrics together lose. A
+// record that only one of two metrics counts is thus half a loss.
 func Lost(before, now pipeline.Tallies) Loss {
-	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // < 0 if a change undid CLOSEs
+	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // negative if a change undid CLOSEs
 	var lost, offered, most, decided float64
 	for _, m := range now.Metrics {
-		windows := 1.0 // windows of one record
+		windows := 1.0 // mean number of windows that contain a record
 		if now.Accepted > 0 {
 			windows = max(1, float64(m.Pairs())/float64(now.Accepted))
 		}
-		old := named(before.Metrics, m.Metric)
-		gone := since(old.Beyond, m.Beyond) / windows
-		counted := since(old.Counted, m.Counted) / windows
-		lost, offered, most = lost+gone, offered+gone+counted, max(most, gone+counted)
-		decided = max(decided, gone+counted+since(old.Filtered, m.Filtered)/windows)
+		earlier := named(before.Metrics, m.Metric)
+		beyond := since(earlier.Beyond, m.Beyond) / windows
+		counted := since(earlier.Counted, m.Counted) / windows
+		lost, offered, most = lost+beyond, offered+beyond+counted, max(most, beyond+counted)
+		decided = max(decided, beyond+counted+since(earlier.Filtered, m.Filtered)/windows)
 	}
 	bad := since(before.DeadLettered[event.ClassBadValue], now.DeadLettered[event.ClassBadValue])
 	out := Loss{bad: bad, reasons: []reason{
@@ -52,7 +53,7 @@ func Lost(before, now pipeline.Tallies) Loss {
 		{"dead-lettered", since(before.Broken(), now.Broken()) - bad},
 		{"before the start", since(before.BeforeStart, now.BeforeStart)},
 		{"late", since(before.Late, now.Late)},
-		{"of the future", since(before.Future, now.Future)},
+		{"in the future", since(before.Future, now.Future)},
 		{"too late for a turn that was closed", since(before.Overtaken, now.Overtaken)},
 	}}
 	for _, r := range out.reasons {
@@ -62,9 +63,9 @@ func Lost(before, now pipeline.Tallies) Loss {
 	out.Records = out.Lost + max(since(before.Accepted, now.Accepted), decided)
 	out.valued = out.Records - out.reasons[1].n
 	if offered > 0 {
-		gone := reason{"beyond the allowances of their users", most * lost / offered}
-		out.Lost += gone.n
-		out.reasons = append(out.reasons, gone)
+		allowances := reason{"beyond the allowances of their users", most * lost / offered}
+		out.Lost += allowances.n
+		out.reasons = append(out.reasons, allowances)
 	}
 	return out
 }
@@ -81,16 +82,16 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 // Most reports whether more than half of the records were lost. --strict refuses such a run.
 func (l Loss) Most() bool { return 2*l.Lost > l.Records }
 
-// BadValues reports whether at least ten values, and more than 2 % of all, could not be read. If
-// so, the others are not representative.
+// BadValues reports whether at least ten values, and more than 2 % of all values, could not be
+// read. The other values are then not representative.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
-// Notable reports whether at least ten records, and one in a hundred, were lost for reasons other
-// than allowances.
+// Notable reports whether at least ten records, and at least one in a hundred, were lost for
+// reasons other than allowances.
 func (l Loss) Notable() bool { return l.refused >= 10 && 100*l.refused >= l.Records }
 
-// Why returns the reasons without numbers: "most are late; some are of the future". It skips
-// reasons that cost fewer than one in a hundred of the records.
+// Why returns the reasons without numbers: "most are late; some are in the future". It omits
+// reasons for which fewer than one in a hundred records were lost.
 func (l Loss) Why() string {
 	var parts []string
 	for _, r := range l.reasons {

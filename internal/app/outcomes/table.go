@@ -11,23 +11,23 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// row is one line of the table: an outcome and its records.
+// row is one line of the table: an outcome, and the number of records with it.
 type row struct {
 	indent  int
 	name    string
 	records uint64
-	whole   uint64
+	total   uint64
 }
 
 // Part formats a part of a whole with its share: "3 of 40 records (7.5 %)".
-func Part(part, whole uint64, noun string) string {
-	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(whole, noun),
-		Share(float64(part), float64(whole)))
+func Part(part, total uint64, noun string) string {
+	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(total, noun),
+		Share(float64(part), float64(total)))
 }
 
 // Table formats the tallies as aligned lines with shares, from read records to counted ones. The
-// shares of a metric are relative to its own records, each counted once per window. The text is
-// exact and only for the holder of the data, as its first line says.
+// shares of a metric are relative to the metric's own records, each counted once per window. The
+// numbers are exact, so the text is only for the holder of the data, which the first line states.
 func Table(t pipeline.Tallies) string {
 	rows := rowsOf(t)
 	name, number := 0, 0
@@ -36,19 +36,19 @@ func Table(t pipeline.Tallies) string {
 		number = max(number, len(count(r.records)))
 	}
 	var b strings.Builder
-	b.WriteString("what became of the records (exact, for the holder of the data only):\n")
+	b.WriteString("outcomes of the records (exact, for the holder of the data only):\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "  %-*s  %*s  %8s\n", name, strings.Repeat("  ", r.indent)+r.name, number, count(r.records),
-			Share(float64(r.records), float64(r.whole)))
+			Share(float64(r.records), float64(r.total)))
 	}
 	return b.String()
 }
 
 func rowsOf(t pipeline.Tallies) []row {
 	rows := []row{{0, "read", t.Read, t.Read}}
-	add := func(indent int, name string, n, whole uint64) {
+	add := func(indent int, name string, n, total uint64) {
 		if n > 0 {
-			rows = append(rows, row{indent, name, n, whole})
+			rows = append(rows, row{indent, name, n, total})
 		}
 	}
 	for _, class := range slices.Sorted(maps.Keys(t.DeadLettered)) {
@@ -57,7 +57,7 @@ func rowsOf(t pipeline.Tallies) []row {
 	add(1, "skipped: no value, deletes, filtered", t.Skipped, t.Read)
 	add(1, "before the start", t.BeforeStart, t.Read)
 	add(1, "late", t.Late, t.Read)
-	add(1, "of the future", t.Future, t.Read)
+	add(1, "in the future", t.Future, t.Read)
 	add(1, "overtaken", t.Overtaken, t.Read)
 	add(0, "accepted", t.Accepted, t.Read)
 	for _, m := range t.Metrics {
@@ -68,7 +68,7 @@ func rowsOf(t pipeline.Tallies) []row {
 		if len(t.Metrics) > 1 || all != t.Accepted {
 			add(0, "metric "+m.Metric+", by window", all, all)
 		}
-		add(1, "filtered, or of a key that is not on the list", m.Filtered, all)
+		add(1, "filtered, or with a key that is not on the list", m.Filtered, all)
 		add(1, "beyond the allowance", m.Beyond, all)
 		add(1, "in windows that are not released", m.Open, all)
 		add(1, "in windows that a change gave up", m.GivenUp, all)
@@ -80,4 +80,4 @@ func rowsOf(t pipeline.Tallies) []row {
 func count(n uint64) string { return terminal.Number(float64(n), 0) }
 
 // Share formats a part of a whole as a percentage.
-func Share(part, whole float64) string { return words.Percent(part / max(part, whole, 1)) }
+func Share(part, total float64) string { return words.Percent(part / max(part, total, 1)) }

@@ -10,17 +10,18 @@ import (
 	"syscall"
 )
 
-// headBytes is the size of the head that Kind.Wrote receives: a page begins with its style.
+// headBytes is the number of bytes that Kind.Wrote receives. It must be large, because a page
+// begins with its style.
 const headBytes = 64 << 10
 
-// A Kind of file replaces only files of the same kind.
+// Kind is a kind of output file. An output file replaces only files of its own kind.
 type Kind interface {
 	String() string         // name of the kind, with its article
-	Wrote(head []byte) bool // whether a file with this head is of the kind
+	Wrote(head []byte) bool // reports whether a file that begins with head is of the kind
 }
 
-// Check refuses a path that cannot be written, and a file that is not empty and not of the kind. It
-// does not change the file.
+// Check returns an error if path cannot be written, or is a nonempty file of another kind. It does
+// not change the file.
 func Check(path string, perm os.FileMode, kind Kind) error {
 	const write = 2 // W_OK
 	info, err := os.Stat(path)
@@ -35,16 +36,16 @@ func Check(path string, perm os.FileMode, kind Kind) error {
 		}
 		return file.Discard()
 	case info.Mode().Type() == os.ModeSocket:
-		return fmt.Errorf("%s is a socket: name a file or a pipe", path)
+		return fmt.Errorf("%s is a socket: give a file or a pipe", path)
 	}
-	// Opening a pipe would wait for its reader.
+	// Do not open a pipe, because that would wait for its reader.
 	if err := syscall.Access(path, write); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
 
-// refuseOtherKind refuses to replace a file of another kind.
+// refuseOtherKind returns an error if path is a nonempty file of another kind.
 func refuseOtherKind(path string, kind Kind) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -60,7 +61,7 @@ func refuseOtherKind(path string, kind Kind) error {
 		return fmt.Errorf("reading %s: %w", path, cause(err))
 	}
 	if !kind.Wrote(head) {
-		return fmt.Errorf("%s exists and is not %s: name another file, or remove this one", path, kind)
+		return fmt.Errorf("%s exists and is not %s: give another file name, or remove this file", path, kind)
 	}
 	return nil
 }
@@ -70,16 +71,16 @@ type File struct {
 	path string
 	file *os.File
 	temp bool // whether Commit renames file to path
-	done bool
+	done bool // whether Commit or Discard was called
 }
 
-// Create opens a temporary file beside path, which Commit renames to path, or path itself if it is
-// not a regular file. perm is the mode of the new file, before the umask.
+// Create creates a temporary file beside path, which Commit renames to path. If path exists but is
+// not a regular file, Create opens path itself. perm is the mode of the new file, before the umask.
 func Create(path string, perm os.FileMode) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a directory: name a file in it", path)
+		return nil, fmt.Errorf("%s is a directory: give a file in it", path)
 	case err == nil && !info.Mode().IsRegular():
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -99,8 +100,8 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	return &File{path: path, file: file, temp: true}, nil
 }
 
-// cause removes the path, which may be that of a temporary file, from an error of the operating
-// system.
+// cause removes the path from an error of the operating system, because the path may be that of a
+// temporary file.
 func cause(err error) error {
 	var pathError *os.PathError
 	if errors.As(err, &pathError) {
@@ -122,15 +123,15 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Commit makes the file durable under its path. After an error, the old file is still there.
+// Commit makes the file durable under its path. If it fails, the old file is unchanged.
 func (f *File) Commit() error {
 	var err error
 	if f.temp {
 		err = f.file.Sync()
 	}
 	f.done = true
-	if closed := f.file.Close(); err == nil {
-		err = closed
+	if closeErr := f.file.Close(); err == nil {
+		err = closeErr
 	}
 	if f.temp && err == nil {
 		err = os.Rename(f.file.Name(), f.path)
@@ -157,12 +158,12 @@ func (f *File) Discard() error {
 	return err
 }
 
-// Same reports whether two paths lead to the same file, even if it does not exist yet.
+// Same reports whether two paths lead to the same file, even if that file does not exist yet.
 func Same(a, b string) bool {
 	same := func(a, b string) bool {
-		one, errA := os.Stat(a)
-		other, errB := os.Stat(b)
-		return errA == nil && errB == nil && os.SameFile(one, other)
+		infoA, errA := os.Stat(a)
+		infoB, errB := os.Stat(b)
+		return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 	}
 	return filepath.Clean(a) == filepath.Clean(b) || same(a, b) ||
 		filepath.Base(a) == filepath.Base(b) && same(filepath.Dir(a), filepath.Dir(b))

@@ -121,7 +121,7 @@ func TestCheckRefusesWhatCannotBeWritten(t *testing.T) {
 	}
 	defer l.Close()
 	for path, want := range map[string]string{
-		pipe: "", os.DevNull: "", filepath.Join(dir, "new"): "", socket: socket + " is a socket: name a file or a pipe",
+		pipe: "", os.DevNull: "", filepath.Join(dir, "new"): "", socket: socket + " is a socket: give a file or a pipe",
 		dir: "is a directory", filepath.Join(dir, "no", "file"): "no such file or directory",
 		protected: "permission denied",
 	} {

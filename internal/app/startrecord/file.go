@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// contents reads a record, which is empty if there is no file. Another process may be writing the
-// last line: contents waits until it is complete.
+// contents reads the file of a record. It returns nil if there is no file. If another process is
+// writing the last line, contents waits up to half a second until the line is complete.
 func contents(path string) ([]byte, error) {
 	for try := 0; ; try++ {
 		data, err := os.ReadFile(path)
@@ -27,8 +27,8 @@ func contents(path string) ([]byte, error) {
 	}
 }
 
-// decode calls entry with each line, which must be a JSON object with the fields of type line. Its
-// error names the line and wraps ErrRecord.
+// decode calls entry with each line. A line must be a JSON object with the fields of type line, and
+// entry must return true. The error names the line and wraps ErrRecord.
 func decode(path string, data []byte, entry func(line) bool) error {
 	for i, text := range bytes.SplitAfter(data, []byte("\n")) {
 		if len(text) == 0 {
@@ -59,7 +59,7 @@ func add(path string, l line) error {
 	return unwritable(path, syncAndClose(path, file, err))
 }
 
-// unwritable adds the path to an error of writing a record.
+// unwritable adds the path of a record to an error that occurred when it was written.
 func unwritable(path string, err error) error {
 	if err == nil {
 		return nil
@@ -71,19 +71,20 @@ func unwritable(path string, err error) error {
 }
 
 // Unwritable reports whether Add failed because this process cannot create the record or write to
-// it, for example beside a mounted secret. A full disk does not count: it may have room later.
+// it. An example is a record beside a mounted secret. A full disk does not count, because it may
+// have space later.
 func Unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)
 }
 
-// syncAndClose syncs a record and its directory to disk and closes it. err is the error of the
-// preceding write.
+// syncAndClose syncs a record and its directory to disk, and closes the record. err is the error of
+// the preceding write.
 func syncAndClose(path string, file *os.File, err error) error {
 	if err == nil {
 		err = syncFile(file)
 	}
-	if closed := file.Close(); err == nil {
-		err = closed
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
 	}
 	var dir *os.File
 	if err == nil {

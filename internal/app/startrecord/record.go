@@ -16,9 +16,9 @@ import (
 var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: " +
 	"restore it, or use that version. If only its last line is incomplete, delete that line")
 
-// Path returns the path of the record for a user-hash key. The record lies beside the key, after
-// resolving symbolic links, so that all names of a key share it. Unlike the noise key, the
-// user-hash key of a deployment never changes.
+// Path returns the path of the record for a user-hash key. The record lies beside the key. Symbolic
+// links are resolved first, so that all names of a key lead to the same record. The record does not
+// belong to the noise key, because a deployment can change its noise key.
 func Path(userHashFile string) string {
 	if file, err := filepath.EvalSymlinks(userHashFile); err == nil {
 		userHashFile = file
@@ -39,11 +39,12 @@ type line struct {
 	Asked bool `json:"second_promise_asked_for,omitempty"`
 }
 
-// ErrEmpty means that a record exists but is empty, which no command leaves behind.
+// ErrEmpty means that the file of a record exists but is empty. No command leaves such a file
+// behind.
 var ErrEmpty = errors.New("the record of the deployments that have begun is empty: restore it; if no " +
 	"deployment has begun under these keys, delete the file")
 
-// Read reads the record in a file. Without a file, the record is empty.
+// Read reads the record in a file. If there is no file, it returns an empty record.
 func Read(path string) (*deployment.Record, error) {
 	text, err := contents(path)
 	if err != nil {
@@ -55,13 +56,13 @@ func Read(path string) (*deployment.Record, error) {
 	return Parse(path, text)
 }
 
-// Parse reads a record; from names its source.
-func Parse(from string, text []byte) (*deployment.Record, error) {
-	r := &deployment.Record{From: from}
+// Parse parses the text of a record. from is the name of its source.
+func Parse(source string, text []byte) (*deployment.Record, error) {
+	r := &deployment.Record{From: source}
 	if n := len(text); n > 0 && text[n-1] != '\n' && json.Valid(text[bytes.LastIndexByte(text, '\n')+1:]) {
-		text = append(text[:n:n], '\n') // an environment variable has no final newline
+		text = append(text[:n:n], '\n') // the value of an environment variable has no final newline
 	}
-	err := decode(from, text, func(l line) bool {
+	err := decode(source, text, func(l line) bool {
 		b := deployment.Beginning{Cluster: l.Cluster, Deployment: l.Deployment, Control: l.Control, At: l.At}
 		id, err := hex.DecodeString(l.Incarnation)
 		if err != nil || len(id) != len(b.Incarnation) || b.Cluster == "" {

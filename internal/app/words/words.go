@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Width of text for people, in columns.
+// Width is the width of text for people, in columns.
 const Width = 80
 
 // Wrap breaks a text into lines of at most width characters, but never between a number and its %.
@@ -29,7 +29,7 @@ func Wrap(text string, width int) (lines []string) {
 	return lines
 }
 
-// Paragraph wraps a text to lines of Width.
+// Paragraph breaks a text into lines of at most Width characters.
 func Paragraph(text string) string { return strings.Join(Wrap(text, Width), "\n") + "\n" }
 
 // Digits formats a number with up to six significant digits.

@@ -1,4 +1,4 @@
 // Package process exports the resource use of the process as Prometheus metrics.
 //
-// Guarantees: none of its metrics counts records, allocations or bytes from the network.
+// Guarantees: none of these metrics counts records, allocations or bytes from the network.
 package process

@@ -10,9 +10,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// shown are the exported metrics of the process and of Go. The libraries also count allocations and
-// bytes from the network, but these reveal single records, and the bytes are those of the whole
-// machine unless a container has its own network.
+// shown lists the exported metrics of the process and of Go. The libraries also count allocations
+// and bytes from the network, but such counts reveal single records. The bytes are moreover those
+// of the whole machine, unless a container has its own network.
 var shown = []string{
 	"go_goroutines", "go_info", "go_threads", "process_cpu_seconds_total", "process_max_fds", "process_open_fds",
 	residentMemory, "process_start_time_seconds",
@@ -23,8 +23,8 @@ const (
 	memoryStep     = 16 << 20 // bytes; too coarse to reveal a few users or records
 )
 
-// Gatherer returns the metrics of a registry, unchanged, and those of the process: processor time,
-// memory in steps of 16 MiB, threads and open files. Safe for concurrent use.
+// Gatherer returns the unchanged metrics of a registry, and metrics of the process: processor time,
+// memory in steps of 16 MiB, threads and open files. It is safe for concurrent use.
 func Gatherer(registry *prometheus.Registry) prometheus.Gatherer {
 	all := prometheus.NewRegistry()
 	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
