@@ -13,18 +13,19 @@ import (
 type Size string
 
 const (
-	// Default is the paper's size, unless that takes more than ten minutes on two cores.
+	// Default is the paper's size, or a smaller one if that would take more than ten minutes on two
+	// cores.
 	Default Size = "default"
-	// Small takes seconds: the same tables with fewer repetitions or rows.
+	// Small takes seconds. It gives the same tables with fewer repetitions or rows.
 	Small Size = "small"
 )
 
-// Options configure an experiment. The result depends on nothing else.
+// Options configures an experiment. The result depends on nothing else.
 type Options struct {
 	Seed uint64 // seed of all random data and noise
-	Data string // directory of real data, or ""; rows whose files are missing are empty
+	Data string // directory of real data, or ""; a row is empty if its files are missing
 	Size Size   // Default or Small
-	// Progress, if set, is called with the progress of the experiment, by one goroutine at a time.
+	// Progress, if set, is called with the progress of the experiment, never concurrently.
 	Progress func(done, total int, what string)
 }
 
@@ -35,8 +36,8 @@ func (o Options) ReportProgress(done, total int, what string) {
 	}
 }
 
-// Random returns the random numbers of one part of an experiment. Parts with different labels are
-// independent, and can run in any order or in parallel.
+// Random returns the source of random numbers for one part of an experiment. Parts with different
+// labels are independent, and can run in any order or concurrently.
 func (o Options) Random(labels ...any) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendln(nil, append([]any{o.Seed}, labels...)...))))
 }
@@ -52,24 +53,24 @@ func Must[T any](v T, err error) T {
 
 // Experiment is an experiment that can be run by name.
 type Experiment struct {
-	Name   string // lower case, hyphens
+	Name   string // in lower case, with hyphens
 	Title  string // one line
-	Source string // paper and part of it: "Koskela, Tobaben and Honkela, Figures 3 to 5"
-	Data   *Data  // real data that it can use, or nil
-	// Run returns an error if ctx ends, or a file of Options.Data cannot be read or is invalid.
+	Source string // paper, and the part of it: "Koskela, Tobaben and Honkela, Figures 3 to 5"
+	Data   *Data  // real data that the experiment can use, or nil
+	// Run returns an error if ctx ends, or if a file in Options.Data cannot be read or is invalid.
 	Run func(ctx context.Context, o Options) (*Result, error)
 }
 
 // Data is a set of real data.
 type Data struct {
 	Name  string
-	Files []string // names of the files, which may be compressed (with .gz)
+	Files []string // names of the files; each may also be compressed, with the ending .gz
 	From  string   // source of the files
 }
 
-// Missing returns a note for a result without the data.
+// Missing returns the note for a result that lacks the data.
 func (d *Data) Missing() string {
-	return fmt.Sprintf("%s is not reproduced: --data takes a directory with %s (each also with .gz), from %s.", d.Name,
+	return fmt.Sprintf("%s is not reproduced: give --data a directory with %s (or the same with .gz), from %s.", d.Name,
 		strings.Join(d.Files, ", "), d.From)
 }
 
@@ -97,8 +98,8 @@ type Result struct {
 type Table struct {
 	Title   string   `json:"title"`
 	Columns []Column `json:"columns"`
-	// Rows have a cell for each column: a string, an int, a float64, or nil if unknown (the paper
-	// does not state it, or the data are missing).
+	// Rows have a cell for each column: a string, an int, a float64, or nil if the value is
+	// unknown, because the paper does not state it or the data are missing.
 	Rows [][]any `json:"rows"`
 	Note string  `json:"note,omitempty"`
 }
@@ -106,7 +107,7 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Name string `json:"name"`
-	// Digits is the number of decimals of a float64 in text. In JSON, it has all digits.
+	// Digits is the number of decimals of a float64 in text. In JSON, a float64 has all digits.
 	Digits int `json:"digits,omitempty"`
 }
 
@@ -122,8 +123,8 @@ func Columns(digits int, names ...string) []Column {
 // Figure is a set of curves.
 type Figure struct {
 	Title  string   `json:"title"`
-	X      string   `json:"x"` // quantities of the axes, with units
-	Y      string   `json:"y"`
+	X      string   `json:"x"` // quantity of the horizontal axis, with its unit
+	Y      string   `json:"y"` // quantity of the vertical axis, with its unit
 	LogX   bool     `json:"log_x,omitempty"`
 	LogY   bool     `json:"log_y,omitempty"`
 	Series []Series `json:"series"`
@@ -139,7 +140,7 @@ type Series struct {
 // Add adds a point.
 func (s *Series) Add(x, y float64) { s.X, s.Y = append(s.X, x), append(s.Y, y) }
 
-// check returns an error for a result that cannot be written.
+// check returns an error if a result cannot be written.
 func (r *Result) check() error {
 	for _, t := range r.Tables {
 		for i, row := range t.Rows {
@@ -171,16 +172,16 @@ func (r *Result) check() error {
 
 func (f Figure) check(s Series) error {
 	if len(s.X) != len(s.Y) || len(s.X) == 0 {
-		return fmt.Errorf("%d by %d points", len(s.X), len(s.Y))
+		return fmt.Errorf("it has %d values of X and %d values of Y", len(s.X), len(s.Y))
 	}
 	for i := range s.X {
 		switch {
 		case !finite(s.X[i]) || !finite(s.Y[i]):
 			return fmt.Errorf("point %d is (%v, %v)", i, s.X[i], s.Y[i])
 		case i > 0 && s.X[i] < s.X[i-1]:
-			return fmt.Errorf("point %d is left of the one before", i)
+			return fmt.Errorf("point %d lies to the left of the previous point", i)
 		case f.LogX && s.X[i] <= 0, f.LogY && s.Y[i] <= 0:
-			return fmt.Errorf("point %d is (%v, %v), which a logarithmic axis does not have", i, s.X[i], s.Y[i])
+			return fmt.Errorf("point %d is (%v, %v), which a logarithmic axis cannot show", i, s.X[i], s.Y[i])
 		}
 	}
 	return nil

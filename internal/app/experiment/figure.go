@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The dimensions of a figure, in units of an SVG that scales with its page.
+// The dimensions of a figure, in SVG units; the figure scales with its page.
 const (
 	figureWidth           = 760.0
 	plotLeft, plotRight   = 70.0, 740.0
@@ -109,7 +109,7 @@ func (f Figure) axes() (x, y axis) {
 
 func (a *axis) include(v float64) { a.low, a.high = min(a.low, v), max(a.high, v) }
 
-// widen gives an axis with a single value a length.
+// widen extends an axis that has only a single value, so that it has a length.
 func (a *axis) widen() {
 	if a.low == a.high {
 		if a.log {
@@ -128,8 +128,9 @@ func (a axis) position(v float64) float64 {
 	return a.from + (v-low)/(high-low)*(a.to-a.from)
 }
 
-// ticks returns round numbers on the axis: four to ten, or powers of ten on a logarithmic one, with
-// their multiples of 2 and 5 if these are few.
+// ticks returns round numbers on the axis. On a linear axis, there are four to ten of them. On a
+// logarithmic axis, they are the powers of ten and, if there are fewer than three, also 2 and 5
+// times the powers of ten.
 func (a axis) ticks() (all []float64) {
 	if a.log && a.high > 8*a.low {
 		for _, steps := range [][]float64{{1}, {1, 2, 5}} {

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
-// unknown is the text of an unknown value.
+// unknown is the text for an unknown value.
 const unknown = "–"
 
 // Format formats a cell of the column.
@@ -29,8 +29,8 @@ func (c Column) Format(cell any) string {
 	return unknown
 }
 
-// WriteText writes a result for people: tables and notes, and the names of figures, which WritePage
-// draws.
+// WriteText writes a result as text for people: tables and notes, and only the names of figures.
+// WritePage draws the figures.
 func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s\n%s; seed %d, size %s\n", e.Title, e.Source, o.Seed, o.Size)
@@ -60,14 +60,14 @@ func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 // pageHead is the beginning of every page.
 const pageHead = "<!DOCTYPE html>\n<html lang=\"en\" data-page=\"experiment\">\n"
 
-// PageKind is the outfile.Kind of pages.
+// PageKind implements outfile.Kind for pages.
 type PageKind struct{}
 
 func (PageKind) String() string         { return "a page of an experiment" }
 func (PageKind) Wrote(head []byte) bool { return strings.HasPrefix(string(head), pageHead) }
 
-// WritePage writes a self-contained page with the figures, the text, and the command that repeats
-// the experiment.
+// WritePage writes a self-contained page with the figures, the text of WriteText, and the command
+// that repeats the experiment.
 func (e *Experiment) WritePage(w io.Writer, o Options, r *Result) error {
 	var text, figures strings.Builder
 	for _, f := range r.Figures {

@@ -33,9 +33,9 @@ func Experiments() []experiment.Experiment {
 
 // outcome holds sums over the trials of a method for a target.
 type outcome struct {
-	answered, squares float64 // answered counts of a trial, and their squares
+	answered, squares float64 // sums of the trials' numbers of answered counts, and of the squares of these numbers
 	trials            float64
-	errors, within    float64 // relative errors, and counts within the target
+	errors, within    float64 // sum of the relative errors, and number of counts within the target
 }
 
 func (o *outcome) mean() float64 { return o.answered / o.trials }
@@ -60,8 +60,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Title: fmt.Sprintf("Counts answered, mean of %d trials (ε = %v, δ = %v)", trials, epsilon, delta),
 		Columns: append([]experiment.Column{{Name: "method"}}, experiment.Columns(1, "5 %", "10 %", "20 %", "50 %",
 			"± at most")...),
-		Note: "± is the standard error. The paper shows this as a figure, whose values the text that we have does " +
-			"not contain.",
+		Note: "± is the standard error. The paper shows this as a figure, without values in the text.",
 	}
 	qualities := experiment.Table{
 		Title: "Of the counts answered: mean relative error, and the share within the target",
@@ -98,15 +97,16 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	return &experiment.Result{
 		Tables: []experiment.Table{table, qualities}, Figures: []experiment.Figure{figure},
 		Notes: []string{
-			"A count is done when one standard deviation of its noise, taken from the noisy count and added to it, " +
-				"changes it by less than the target: the paper's rule, in which every method reads its own noisy " +
-				"counts only. The product's rule promises instead that 95 of 100 counts are within the target, and " +
-				"keeps it in every column; its next rung follows from what the last one showed.",
-			"Noise reduction pays for the last rung, doubling for all of them. Every filter has the greatest budget " +
-				"that the best known conversion allows; only the row \"closed form\" has the paper's. The Gaussian " +
-				"filter (μ² adds up) admits more than the unified zCDP filter because its conversion to (ε, δ) is " +
-				"exact.",
-			"With finer rungs a ladder overshoots less. Doubling cannot gain by that: it pays for each rung.",
+			"By the paper's rule, a count is done when adding or subtracting one standard deviation of its noise " +
+				"changes the noisy count by less than the target. Every method reads only its own noisy counts. The " +
+				"product's rule promises instead that 95 of 100 counts are within the target, and keeps that promise " +
+				"in every column. Its next rung depends on the value of the last one.",
+			"Noise reduction pays only for the last rung, doubling for all rungs. Every filter has the greatest " +
+				"budget that the best known conversion permits; only the row \"closed form\" uses the paper's " +
+				"conversion. The Gaussian filter (μ² adds up) admits more than the unified zCDP filter because its " +
+				"conversion to (ε, δ) is exact.",
+			"With finer rungs, a ladder overshoots less. Doubling cannot profit from that, because it pays for each " +
+				"rung.",
 		},
 	}, nil
 }
@@ -133,14 +133,15 @@ func (o *outcome) trial(m method, truth []float64, target float64, random *rand.
 	return nil
 }
 
-// exact reports whether noise of standard deviation sigma is small relative to the noisy value.
+// exact reports whether noise with the standard deviation sigma is small relative to the noisy
+// value.
 func exact(noisy, sigma, target float64) bool {
 	noisy = math.Abs(noisy)
 	return noisy > sigma && (noisy+sigma)/(noisy-sigma) < 1+target
 }
 
-// truth draws records from a Zipf law and returns their counts, in the order of the law, which is
-// public.
+// truth draws records from a Zipf law and returns their counts in the order of the law. The order
+// is public.
 func truth(random *rand.Rand) []float64 {
 	sums, total := make([]float64, values), 0.0
 	for i := range sums {

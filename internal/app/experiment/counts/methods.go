@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// payer is a filter that pays before noise is drawn. sigma, the standard deviation of its noise,
-// identifies a rung; one record changes a count by at most 1.
+// payer is a filter that pays for a rung before the rung's noise is drawn. The standard deviation
+// sigma of the noise identifies a rung. One record changes a count by at most 1.
 type payer interface {
 	// fits reports whether the filter can pay for a ladder that ends at this rung.
 	fits(sigma float64) bool
@@ -26,8 +26,8 @@ type payer interface {
 type method struct {
 	name string
 	open func() payer
-	// answer shows a count with less and less noise until it is exact enough. done is false if the
-	// budget does not suffice.
+	// answer releases a count with less and less noise until it is exact enough. done is false if
+	// the budget does not suffice for that.
 	answer func(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error)
 }
 
@@ -40,7 +40,7 @@ type ladder struct {
 
 func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
 	next := m.rungs(count, coarsest, random)
-	paid := math.Inf(1) // finest rung known to fit
+	paid := math.Inf(1) // the finest rung that is known to fit
 	for sigma := coarsest; sigma >= finest; sigma /= m.step {
 		if sigma < paid || m.every {
 			if paid = fitting(p, sigma); paid > sigma {
@@ -61,8 +61,8 @@ func (m ladder) answer(p payer, count, target float64, random *rand.Rand) (noisy
 	return 0, false, nil
 }
 
-// fitting returns a rung that fits: a much finer one than sigma, which saves checks of the rungs
-// before it, or sigma, or +Inf if neither fits.
+// fitting returns a rung that the filter can pay for: a much finer rung than sigma, which saves the
+// checks of the rungs between the two, or else sigma. It returns +Inf if neither fits.
 func fitting(p payer, sigma float64) float64 {
 	for _, to := range []float64{sigma / 4, sigma} {
 		if p.fits(to) {
@@ -72,9 +72,9 @@ func fitting(p payer, sigma float64) float64 {
 	return math.Inf(1)
 }
 
-// brownian returns noise from one Brownian motion, from large to small variances. Given the value
-// at a rung, the earlier ones reveal nothing more about the count (Rogers et al. 2023, Definition
-// 4.4).
+// brownian adds noise from one Brownian motion, from large to small variances. If the value at a
+// rung is known, the values at earlier rungs reveal nothing more about the count (Rogers et al.
+// 2023, Definition 4.4).
 func brownian(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	variance := sigma * sigma
 	noise := sigma * random.NormFloat64()
@@ -87,13 +87,13 @@ func brownian(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	}
 }
 
-// fresh draws independent noise for every rung.
+// fresh adds independent noise at every rung.
 func fresh(count, _ float64, random *rand.Rand) func(float64) float64 {
 	return func(sigma float64) float64 { return count + sigma*random.NormFloat64() }
 }
 
-// laplace returns noise from one Laplace process, from large to small scales: from scale s to t,
-// the noise stays the same with probability (t/s)², and otherwise is drawn around the last value
+// laplace adds noise from one Laplace process, from large to small scales. From scale s to scale t,
+// the noise stays the same with probability (t/s)². Otherwise it is drawn around the last value
 // (Koufogiannis, Han and Pappas 2016, Theorem 1, from coarse to fine).
 func laplace(count, sigma float64, random *rand.Rand) func(float64) float64 {
 	draw := func(scale float64) float64 {
@@ -149,12 +149,12 @@ func refine(y, s, t float64, random *rand.Rand) float64 {
 	return sign * y
 }
 
-// product uses the ladder of package noisereduction: its rule promises the target for 95 of 100
-// counts, and its next rung depends on the last value.
+// product uses the ladder of package noisereduction. The rule of that ladder promises the target
+// for 95 of 100 counts, and its next rung depends on the last value.
 func product(p payer, count, target float64, random *rand.Rand) (noisy float64, done bool, err error) {
 	out := planFor(target).Imitate(count, random.NormFloat64)
 	sigma := math.Sqrt(1 / out.Precision.Float())
-	// A ladder that would exceed the rest of the budget ends unfinished.
+	// A ladder that would exceed the rest of the budget stops before the target is met.
 	if !p.fits(sigma) || !out.Met {
 		return 0, false, nil
 	}
@@ -206,8 +206,8 @@ func (p gdpPayer) pay(sigma float64) error { return p.Spend(loss.GDP{Mu: 1 / sig
 
 type zcdpPayer struct{ *accounting.Filter[loss.ZCDP] }
 
-// openUnified uses the greatest ρ whose best conversion is within the budget, as the Gaussian
-// filter uses the greatest μ, so that the two differ only in how losses add up.
+// openUnified uses the greatest ρ whose best conversion is within the budget. The Gaussian filter
+// uses the greatest such μ, so that the two filters differ only in how losses add up.
 func openUnified() payer {
 	twice, _ := experiment.Must(budgets.LargestSquare(epsilon, delta, budgets.ZCDP)).Float64()
 	return zcdpPayer{&experiment.Must(accounting.NewUnified(math.Nextafter(twice, 0)/2, 0)).Filter}
@@ -223,15 +223,16 @@ func rho(sigma float64) loss.ZCDP { return loss.ZCDP{Rho: 1 / (2 * sigma * sigma
 func (p zcdpPayer) fits(sigma float64) bool { return p.Fits(rho(sigma)) }
 func (p zcdpPayer) pay(sigma float64) error { return p.Spend(rho(sigma)) }
 
-// exPostPayer adds up ex-post losses (Lemma 5.2). It checks the bound of a rung before the rung is
-// drawn.
+// exPostPayer adds up ex-post losses (Lemma 5.2). It checks the bound of a rung before the noise of
+// the rung is drawn.
 type exPostPayer struct {
 	*accounting.Reserver[loss.Approx]
 	bound func(sigma float64) loss.Approx
 }
 
-// openBrownianExPost uses one boundary for each count; their δ add up to the δ of the budget. The
-// number of counts is fixed in advance, at 1.5 times the largest number that any trial reaches.
+// openBrownianExPost uses one boundary for each count. The δ of all boundaries add up to the δ of
+// the budget. The number of counts is fixed in advance, at 1.5 times the largest number that any
+// trial reaches.
 func openBrownianExPost() payer {
 	const mostCounts = 48
 	b := experiment.Must(accounting.NewMixtureFor(delta/mostCounts, 4))

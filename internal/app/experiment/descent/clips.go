@@ -12,11 +12,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of Koskela, Tobaben and Honkela, Appendix E: every account pays for 50 epochs of one
-// step, and training continues until epoch 100 with the examples that can still pay.
+// The setting of Koskela, Tobaben and Honkela, Appendix E. Every account pays for 50 epochs of one
+// step each. Training then continues until epoch 100 with the examples that can still pay.
 const paidEpochs, lastEpoch = 50, 100
 
-// filtered is a row of the table: an ε, and the clip in multiples of the tuned one.
+// filtered is a row of the table: a value of ε, and the clip as a multiple of the tuned clip.
 type filtered struct{ epsilon, clips float64 }
 
 var clipped = []filtered{{2.75, 0.5}, {2.75, 1}, {2.75, 2}, {2.75, 5}, {0.5, 1}, {10, 1}}
@@ -31,9 +31,9 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		return nil, err
 	}
 	r := &experiment.Result{Notes: []string{
-		"The paper's records are those of MIMIC-III, which may not be passed on: only the comparison of clips " +
-			"carries over, not its values, which are in figures. The model is the logistic one of descent-census, " +
-			"with its tuned clip and rate.",
+		"The paper's records are those of MIMIC-III, which must not be passed on. Only the comparison of clips " +
+			"carries over, not the paper's values, which it shows in figures. The model is the logistic model of " +
+			"descent-census, with its tuned clip and rate.",
 	}}
 	if found == nil {
 		found, r.Notes = census(o, train, test), append(r.Notes, adultData.Missing())
@@ -74,7 +74,7 @@ func clips(ctx context.Context, o experiment.Options) (*experiment.Result, error
 // examples, and returns the shares of the examples by individual ε.
 func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, area,
 	share *experiment.Series) (tenths []any, err error) {
-	within := func(tenths float64) float64 { // μ of a number of tenths of ε
+	within := func(tenths float64) float64 { // the μ that corresponds to a number of tenths of ε
 		return experiment.Must(conversion.GDPWithin(loss.Approx{Epsilon: f.epsilon * tenths / 10, Delta: delta})).Mu
 	}
 	tuned := ofCensus.models[0].tuning
@@ -105,8 +105,8 @@ func (f filtered) run(ctx context.Context, d *dataset, o experiment.Options, are
 	return tenths, nil
 }
 
-// area returns the area under the ROC curve: the probability that an example of class 1 scores
-// higher than one of class 0.
+// area returns the area under the ROC curve: the probability that an example of class 1 has a
+// higher score than an example of class 0.
 func (m model) area(theta []float64, d part) float64 {
 	w := m.newWork(len(d.classes))
 	m.forward(w, theta, d.x)

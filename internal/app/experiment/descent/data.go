@@ -22,8 +22,8 @@ func newPart(n, inputs int) part {
 		make([]uint8, n)}
 }
 
-// Images of 28 by 28 pixels are averaged to 14 by 14. A model without convolutions learns as much
-// from them, in a quarter of the time.
+// Images of 28 by 28 pixels are averaged to 14 by 14 pixels. A model without convolutions learns as
+// much from the averaged images, in a quarter of the time.
 const (
 	side, pooled = 28, 14
 	digits       = 10
@@ -39,8 +39,9 @@ func pool(to []float64, pixel func(x, y int) float64) {
 	}
 }
 
-// images generates a data set of the shape of MNIST: ten classes of images of 28 by 28 pixels. The
-// images of a class show noise and five blobs, whose places and sizes vary from image to image.
+// images generates a data set with the shape of MNIST: ten classes of images with 28 by 28 pixels.
+// The images of a class show noise and five blobs. The places and sizes of the blobs vary from
+// image to image.
 func images(o experiment.Options, train, test int) *dataset {
 	type blob struct{ x, y, width float64 }
 	var classes [digits][5]blob
@@ -84,15 +85,16 @@ func images(o experiment.Options, train, test int) *dataset {
 		pooled * pooled, digits}
 }
 
-// A record of the census has six numbers, and attributes with these numbers of possible values.
+// A record of the census has censusNumbers numbers, and one attribute for each entry of
+// censusCategories. An entry is the attribute's number of possible values.
 var (
 	censusNumbers    = 6
 	censusCategories = []int{8, 16, 7, 14, 6, 5, 2, 41}
 )
 
-// census generates a data set of the shape of Adult: six numbers, eight attributes with a few
-// values each, some of them rare, and a class that about a quarter of the records belong to and
-// that numbers and attributes predict only in part.
+// census generates a data set with the shape of Adult. A record has six numbers, eight attributes
+// and a class. Attributes have a few possible values, of which some are rare. About a quarter of
+// the records are of class 1; the numbers and attributes predict the class only in part.
 func census(o experiment.Options, train, test int) *dataset {
 	inputs := censusNumbers
 	for _, n := range censusCategories {

@@ -48,11 +48,11 @@ type study struct {
 	models    []tried
 	paper     map[string]map[float64]paper // by name of the variant and ε
 	onlyPaper bool                         // whether to skip values of ε that are not in the paper's tables
-	figureOf  string                       // model whose active sets are drawn
+	figureOf  string                       // name of the model whose active examples are drawn
 	notes     []string
 }
 
-// tried is a model with its tuning. With the small size, only the first model of a study is tried.
+// tried is a model with its tuning. At the small size, only the first model of a study is tried.
 type tried struct {
 	name     string
 	hidden   int
@@ -95,15 +95,15 @@ var ofCensus = study{
 		variants[0].name: {0.3: {83.80, 83.91}, 0.5: {84.11, 84.18}, 1.2: {84.45, 84.48}},
 	},
 	figureOf: "logistic",
-	notes: []string{"The paper does not say which model it learns from Adult (its values stand beside the logistic " +
-		"one), nor its noise and steps."},
+	notes: []string{"The paper does not state which model it trains on Adult (its values stand beside the logistic " +
+		"model), nor the noise and the number of steps."},
 }
 
-// measured holds the results of the trials: accuracies on the test set in %, and the share of
-// examples that can still pay at every step of the first trial.
+// measured holds the results of the trials: accuracies on the test set in %, and, for every step of
+// the first trial, the share of the examples that can still pay.
 type measured struct {
 	plain, filtered sample
-	stopped, sparse sample // with the private stop, and with the sparse stop
+	stopped, sparse sample // accuracies with the private stop, and with the sparse stop
 	active          []float64
 }
 
@@ -112,8 +112,8 @@ type sample []float64
 
 func (s sample) mean() float64 { return stat.Mean(s, nil) }
 
-// cells returns the mean and the standard deviation of the trials. The deviation of a single trial
-// is nil.
+// cells returns the mean and the standard deviation of the trials. If there is only one trial, the
+// deviation is nil.
 func (s sample) cells() []any {
 	if len(s) < 2 {
 		return []any{s.mean(), nil}
@@ -166,16 +166,16 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 }
 
 var notes = []string{
-	"\"Filtered\" takes the iterate of the highest training accuracy out of eight, five steps apart from step k on, " +
-		"as the paper does: looking at the training accuracy is not paid for there, nor here. The private stop pays: " +
-		"a continual count of the examples that have left (state/continual) says when fewer than 80 % are left, " +
-		"for a hundredth of ρ. So does the sparse stop, by sparse vector (transforms/mechanisms), which publishes " +
-		"at each look only whether it is time.",
-	"Filtering helps where a clip is too large or the noise too low, so that the steps that every account pays for " +
-		"are too few; with everything tuned there is little left to gain, and the more examples have left, the more " +
-		"what is learnt is of those that are easy: accuracy can fall, which is what the rule to stop is for.",
-	"Made-up data can show how the two algorithms compare, and that accounts hold; they cannot show an accuracy on " +
-		"the paper's data.",
+	"\"Filtered\" takes the iterate with the highest training accuracy out of eight, which are five steps apart and " +
+		"begin at step k, like the paper. Neither the paper nor this experiment pays for looking at the training " +
+		"accuracy. The private stop pays a hundredth of ρ: a continual count of the examples that have left " +
+		"(state/continual) shows when fewer than 80 % remain. The sparse stop also pays: sparse vector " +
+		"(transforms/mechanisms) publishes at each look only whether to stop.",
+	"Filtering helps if the clip is too large or the noise too low, because every account then pays for too few " +
+		"steps. If everything is tuned, there is little left to gain. The more difficult examples have left, the " +
+		"more the model learns only from easy ones, so accuracy can fall: that is the reason for the rule to stop.",
+	"Made-up data can show how the two algorithms compare, and that no account is overdrawn; they cannot show the " +
+		"accuracy on the paper's data.",
 }
 
 // task is a model and an ε to measure.
@@ -205,12 +205,13 @@ func (s study) table(v variant) experiment.Table {
 		Columns: append([]experiment.Column{{Name: "data"}, {Name: "model"}, {Name: "ε", Digits: 1}},
 			experiment.Columns(2, "paper", "plain", "±", "deviation", "paper", "filtered", "±", "deviation",
 				"private stop", "±", "sparse stop", "±")...),
-		Note: fmt.Sprintf("Trials: %d; ± is the standard deviation of one. Values of the paper stand before those "+
-			"that are measured, deviations after them.", s.trials),
+		Note: fmt.Sprintf("Trials: %d; ± is the standard deviation of a single trial. The paper's values precede the "+
+			"measured values, and deviations follow them.", s.trials),
 	}
 }
 
-// row returns a row of the table, with the paper's values if it is about figureOf on the real data.
+// row returns a row of the table. It contains the paper's values if the row is about the model
+// figureOf on the real data.
 func (s study) row(v variant, t tried, p promise, data string, m *measured) []any {
 	out := append([]any{data, t.name, p.epsilon}, make([]any, 12)...)
 	stated, has := s.paper[v.name][p.epsilon]
@@ -266,8 +267,8 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 	return m, nil
 }
 
-// learn trains for the steps that every account pays for, then between the checks, and adds the
-// accuracies of the algorithms. It returns the share of active examples by step.
+// learn trains for the steps that every account pays for, and then continues from check to check.
+// It adds the accuracies of the algorithms to m, and returns the share of active examples by step.
 func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop, sparse *sparseStop) (active []float64,
 	err error) {
 	n := len(d.accounts)
@@ -311,7 +312,7 @@ func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop,
 	return active, nil
 }
 
-// stop is the private stop: it counts the examples that have left.
+// stop is the private stop. It publishes noisy counts of the examples that have left.
 type stop struct {
 	counter *continual.Counter
 	left    int
@@ -326,12 +327,13 @@ func newStop(p promise, o experiment.Options, labels string) *stop {
 	return &stop{counter: experiment.Must(continual.NewCounter(matrix, sigma, release))}
 }
 
-// now publishes the number of examples that have left, and reports whether too few of n are active.
+// now publishes the noisy number of examples that have left, and reports whether too few of n
+// examples are active.
 func (s *stop) now(n, active int) (bool, error) {
 	gone := n - active
 	count, err := s.counter.Next(int64(gone - s.left))
 	s.left = gone
-	return float64(n)-count < enough*float64(n), err //nolint:wrapcheck // never, for eight checks
+	return float64(n)-count < enough*float64(n), err //nolint:wrapcheck // eight checks cause no error
 }
 
 // sparseStop compares the number of examples that have left with a threshold. It publishes no
@@ -353,10 +355,11 @@ func newSparseStop(p promise, n int, o experiment.Options, labels string) *spars
 	return &sparseStop{search: experiment.Must(sparse.Begin((1-enough)*float64(n), source)), source: source}
 }
 
-// now reports whether so many of n have left that training ends, at this check or an earlier one.
+// now reports whether training has ended, at this check or an earlier one, because too many of n
+// examples have left.
 func (s *sparseStop) now(n, active int) (ends bool, err error) {
 	if !s.ended {
 		s.ended, err = s.search.Above(float64(n-active), s.source)
 	}
-	return s.ended, err //nolint:wrapcheck // never, for a finite number
+	return s.ended, err //nolint:wrapcheck // a finite number causes no error
 }

@@ -34,7 +34,8 @@ var (
 	}
 )
 
-// readFile reads a file of --data, plain or with .gz; nil if there is neither.
+// readFile reads a file in the directory --data, or decompresses the file with the additional
+// ending .gz. It returns nil if neither exists.
 func readFile(o experiment.Options, name string) ([]byte, error) {
 	path := filepath.Join(o.Data, name)
 	content, err := os.ReadFile(path)
@@ -80,13 +81,13 @@ func readAll(o experiment.Options, set *experiment.Data) ([][]byte, error) {
 	case len(missing) == len(set.Files):
 		return nil, nil
 	case len(missing) > 0:
-		return nil, fmt.Errorf("%s has some files of %s, but not %s: put all there, or none", o.Data, set.Name,
-			strings.Join(missing, " and "))
+		return nil, fmt.Errorf("%s contains some files of %s, but not %s: put all of them there, or none", o.Data,
+			set.Name, strings.Join(missing, " and "))
 	}
 	return contents, nil
 }
 
-// mnist reads MNIST; nil if --data does not contain it.
+// mnist reads MNIST. It returns nil if --data does not contain MNIST.
 func mnist(o experiment.Options) (*dataset, error) {
 	contents, err := readAll(o, mnistData)
 	if contents == nil {
@@ -118,7 +119,7 @@ func digitsOf(pixels, labels []byte) (part, error) {
 		return part{}, errors.New("no images")
 	}
 	if greatest := slices.Max(classes); greatest >= digits {
-		return part{}, fmt.Errorf("a label is %d, and there are ten digits", greatest)
+		return part{}, fmt.Errorf("a label is %d, but labels are digits from 0 to 9", greatest)
 	}
 	p := newPart(len(classes), pooled*pooled)
 	copy(p.classes, classes)
@@ -129,12 +130,12 @@ func digitsOf(pixels, labels []byte) (part, error) {
 	return p, nil
 }
 
-// idx checks the header of a file in the IDX format, whose dimensions after the first are sizes,
-// and returns the rest.
+// idx checks the header of a file in the IDX format, and returns the bytes after the header. The
+// dimensions after the first one must equal sizes.
 func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
 	header := 8 + 4*len(sizes)
 	if len(content) < header || binary.BigEndian.Uint32(content) != magic {
-		return nil, fmt.Errorf("not a file in the format IDX that begins with %#08x", magic)
+		return nil, fmt.Errorf("it is not a file in the IDX format that begins with %#08x", magic)
 	}
 	want := uint64(binary.BigEndian.Uint32(content[4:]))
 	for i, size := range sizes {
@@ -144,12 +145,12 @@ func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
 		want *= uint64(size)
 	}
 	if uint64(len(content)-header) != want {
-		return nil, fmt.Errorf("%d bytes follow the header that announces %d", len(content)-header, want)
+		return nil, fmt.Errorf("%d bytes follow the header, but it announces %d", len(content)-header, want)
 	}
 	return content[header:], nil
 }
 
-// adult reads Adult; nil if --data does not contain it.
+// adult reads Adult. It returns nil if --data does not contain Adult.
 func adult(o experiment.Options) (*dataset, error) {
 	contents, err := readAll(o, adultData)
 	if contents == nil {
@@ -165,28 +166,31 @@ func adult(o experiment.Options) (*dataset, error) {
 	return d, nil
 }
 
-// column is a column of Adult: a number that scale maps to about 0 to 1, or a name from a list that
-// is published with the data. Scale and list do not depend on the records: that would need noise.
+// column is a column of Adult. It contains numbers, which scale maps to about 0 to 1, or names from
+// a list that is published with the data. scale and names must not depend on the records, because
+// that would require noise.
 type column struct {
 	name  string
 	scale func(float64) float64
 	names []string
 }
 
-func by(most float64) func(float64) float64 { return func(v float64) float64 { return v / most } }
+func dividedBy(most float64) func(float64) float64 {
+	return func(v float64) float64 { return v / most }
+}
 
 func logarithm(most float64) func(float64) float64 {
 	return func(v float64) float64 { return math.Log1p(max(v, 0)) / math.Log1p(most) }
 }
 
 var adultColumns = []column{
-	{name: "age", scale: by(100)},
+	{name: "age", scale: dividedBy(100)},
 	{name: "workclass", names: strings.Fields("Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov " +
 		"Without-pay Never-worked")},
 	{name: "fnlwgt", scale: logarithm(1.5e6)},
 	{name: "education", names: strings.Fields("Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc " +
 		"9th 7th-8th 12th Masters 1st-4th 10th Doctorate 5th-6th Preschool")},
-	{name: "education-num", scale: by(16)},
+	{name: "education-num", scale: dividedBy(16)},
 	{name: "marital-status", names: strings.Fields("Married-civ-spouse Divorced Never-married Separated Widowed " +
 		"Married-spouse-absent Married-AF-spouse")},
 	{name: "occupation", names: strings.Fields("Tech-support Craft-repair Other-service Sales Exec-managerial " +
@@ -197,7 +201,7 @@ var adultColumns = []column{
 	{name: "sex", names: strings.Fields("Female Male")},
 	{name: "capital-gain", scale: logarithm(1e5)},
 	{name: "capital-loss", scale: logarithm(5e3)},
-	{name: "hours-per-week", scale: by(100)},
+	{name: "hours-per-week", scale: dividedBy(100)},
 	{name: "native-country", names: strings.Fields("United-States Cambodia England Puerto-Rico Canada Germany " +
 		"Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras Philippines Italy Poland " +
 		"Jamaica Vietnam Mexico Portugal Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia " +
@@ -262,7 +266,7 @@ func (c column) put(x []float64, field string) error {
 	}
 	i := slices.Index(c.names, field)
 	if i < 0 {
-		return errors.New("not a value that the data set describes (adult.names)")
+		return errors.New("not one of the values that the data set lists in adult.names")
 	}
 	x[i] = 1
 	return nil

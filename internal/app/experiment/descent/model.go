@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// model is a network with at most one hidden layer of tanh. Its loss is the cross entropy of
-// softmax, or half the squared distance to the unit vector of the class.
+// model is a network with at most one hidden layer, with tanh as activation. The loss is the cross
+// entropy of the softmax, or half the squared distance to the unit vector of the class.
 type model struct {
 	name            string
 	inputs, classes int
@@ -17,7 +17,7 @@ type model struct {
 	squared         bool // whether the loss is the squared distance
 }
 
-// layer is a matrix of outputs by inputs with a bias, within the parameters of a model.
+// layer is a view of the parameters of one layer: a matrix of outputs by inputs, and a bias.
 type layer struct {
 	weights blas64.General
 	bias    []float64
@@ -30,7 +30,7 @@ func (m model) parameters() int {
 	return m.hidden*(m.inputs+1) + m.classes*(m.hidden+1)
 }
 
-// layers returns views of the parameters.
+// layers returns views of all layers in the parameters theta.
 func (m model) layers(theta []float64) []layer {
 	cut := func(outputs, inputs int) layer {
 		l := layer{blas64.General{Rows: outputs, Cols: inputs, Stride: inputs, Data: theta[:outputs*inputs]},
@@ -44,8 +44,8 @@ func (m model) layers(theta []float64) []layer {
 	return []layer{cut(m.hidden, m.inputs), cut(m.classes, m.hidden)}
 }
 
-// initial draws the initial parameters: 0, but the weights before a hidden layer are large enough
-// that the layer is not linear.
+// initial returns the initial parameters. They are 0, except for the weights before a hidden layer,
+// which are random and so large that the layer is not linear.
 func (m model) initial(random *rand.Rand) []float64 {
 	theta := make([]float64, m.parameters())
 	if m.hidden > 0 {
@@ -70,7 +70,7 @@ func (m model) newWork(examples int) *work {
 	return &work{matrix(m.hidden), matrix(m.classes), matrix(m.hidden)}
 }
 
-// cut limits a matrix to its first rows.
+// cut returns the first rows of a matrix.
 func cut(g blas64.General, rows int) blas64.General {
 	g.Rows = rows
 	return g
@@ -85,7 +85,7 @@ func apply(l layer, x, y blas64.General) {
 
 func row(g blas64.General, i int) []float64 { return g.Data[i*g.Stride : i*g.Stride+g.Cols] }
 
-// forward computes the outputs of examples, before the loss.
+// forward computes the outputs for examples, before the softmax, in w.outputs.
 func (m model) forward(w *work, theta []float64, x blas64.General) {
 	layers := m.layers(theta)
 	if m.hidden > 0 {
@@ -117,7 +117,7 @@ func (m model) correct(w *work, theta []float64, d part) (n int) {
 	return n
 }
 
-// softmax turns outputs into probabilities and returns the logarithm of their divisor.
+// softmax turns outputs into probabilities, and returns the logarithm of the divisor.
 func softmax(outputs []float64) float64 {
 	greatest, sum := math.Inf(-1), 0.0
 	for _, v := range outputs {
@@ -133,9 +133,10 @@ func softmax(outputs []float64) float64 {
 	return greatest + math.Log(sum)
 }
 
-// gradient adds to sum the gradients of examples, each multiplied by scale of its norm. The
-// gradient of a layer for one example is the product of the error at its outputs and its inputs,
-// with a 1 for the bias, so that norms can be computed without gradients.
+// gradient adds the gradients of examples to sum. It multiplies each gradient by the factor that
+// scale returns for the gradient's norm. For one example, the gradient of a layer is the product of
+// the error at the layer's outputs and the layer's inputs, with a 1 for the bias. The norm can
+// therefore be computed without the gradient.
 func (m model) gradient(w *work, theta []float64, d part, scale func(i int, norm float64) float64, sum []float64) {
 	m.forward(w, theta, d.x)
 	layers, sums := m.layers(theta), m.layers(sum)
@@ -186,7 +187,7 @@ func square(v []float64) (sum float64) {
 	return sum
 }
 
-// multiply multiplies v by a number. By 0, even infinite values become 0, not NaN.
+// multiply multiplies v by factor. If factor is 0, even infinite values become 0, not NaN.
 func multiply(v []float64, factor float64) {
 	if factor == 0 {
 		clear(v)

@@ -12,14 +12,15 @@ import (
 
 const delta = 1e-5
 
-// promise is an ε of the paper's tables.
+// promise is one value of ε in the paper's tables.
 type promise struct {
 	epsilon float64
-	// The paper's noise, in clips, and steps determine μ for all models here. If the paper does not
-	// state them (0), μ follows from ε by the paper's conversion.
+	// sigma is the paper's noise, in clips, and steps the paper's number of steps. Together they
+	// determine μ for all models here. If the paper does not state them, both are 0, and μ follows
+	// from ε by the paper's conversion.
 	sigma float64
 	steps int
-	off   float64 // factor by which the clip or the noise is off in the paper's other tables
+	off   float64 // factor by which the clip or the noise is wrong in the paper's other tables
 }
 
 var promises = []promise{
@@ -40,7 +41,7 @@ func (p promise) rho() float64 {
 
 func (p promise) mu() float64 { return math.Sqrt(2 * p.rho()) }
 
-// byPaper returns ε by the paper's conversion, ρ + 2·√(ρ·ln(1/δ)).
+// byPaper returns the ε that the paper's conversion gives, ρ + 2·√(ρ·ln(1/δ)).
 func (p promise) byPaper() float64 { return p.rho() + 2*math.Sqrt(-p.rho()*math.Log(delta)) }
 
 // sigmaFor returns the noise with which the given number of steps costs μ.
@@ -58,7 +59,8 @@ type variant struct {
 	apply func(s setting, off float64) setting
 }
 
-// Noise is measured in clips: with a larger clip, the same noise is fewer clips.
+// variants lists the paper's tables. Noise is measured in clips, so with a larger clip the same
+// noise is fewer clips.
 var variants = []variant{
 	{"tuned", func(s setting, _ float64) setting { return s }},
 	{"clip too large", func(s setting, off float64) setting {
@@ -73,11 +75,11 @@ var variants = []variant{
 const (
 	checks, between = 8, 5
 	enough          = 0.8 // the private stop ends training when a smaller share of examples can pay
-	countShare      = 0.1 // part of μ for the private stop; its square is the part of ρ
+	countShare      = 0.1 // part of μ for the private stop; the square of it is the part of ρ
 )
 
-// counterOf returns the matrix and the noise of the counter of examples that have left, and the μ
-// of training and counter together.
+// counterOf returns the matrix and the noise of the counter that counts the examples that have
+// left. total is the μ of training and counter together.
 func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP) {
 	tree := experiment.Must(continual.NewTree(checks))
 	price := experiment.Must(continual.Price(tree, 1, []continual.Contribution{{Step: 0, Count: 1}}))
@@ -86,10 +88,10 @@ func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP) {
 }
 
 // sparseOf returns the mechanism that compares the number of examples that have left with a
-// threshold, and the μ of training and mechanism together. An example changes all these numbers in
-// one direction, by at most 1. For small ε, ε-DP implies μ-GDP with μ = √(π/2)·ε.
+// threshold, and the μ of training and mechanism together. One example changes this number at all
+// checks in the same direction, by at most 1. For small ε, ε-DP implies μ-GDP with μ = √(π/2)·ε.
 func sparseOf(p promise) (*mechanisms.SparseVector, loss.GDP) {
-	scale := 2 * math.Sqrt(math.Pi/2) / (countShare * p.mu()) // of the noise of the threshold and of each check
+	scale := 2 * math.Sqrt(math.Pi/2) / (countShare * p.mu()) // scale of the threshold's and of each check's noise
 	sparse := experiment.Must(mechanisms.NewSparseVector(scale, scale, 1))
 	price := experiment.Must(conversion.PureToGDP(experiment.Must(sparse.WorstMonotone(1)).Epsilon))
 	return sparse, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu)}
@@ -102,10 +104,10 @@ func privacy(ps []promise) experiment.Table {
 		Columns: append(append([]experiment.Column{{Name: "paper's ε", Digits: 1}, {Name: "σ"}, {Name: "k"}},
 			experiment.Columns(4, "ρ = k/(2σ²)", "ε by the paper's conversion")...), experiment.Columns(3, "exact ε",
 			"with the private stop", "with the sparse stop")...),
-		Note: "The paper's conversion of ρ to ε is not tight: the same training is more private than it says. The " +
-			"exact ε is that of Gaussian differential privacy with μ = √k/σ; the private stop's count of active " +
-			"examples, or the sparse stop's comparisons, are charged with it. The conference version does not say " +
-			"what 1.2 was made of.",
+		Note: "The paper's conversion of ρ to ε is not tight: the same training is more private than the paper " +
+			"states. The exact ε is that of Gaussian differential privacy with μ = √k/σ. The last two columns " +
+			"include the cost of the private stop's counts and of the sparse stop's comparisons. The conference " +
+			"version does not state the noise and the steps behind 1.2.",
 	}
 	for _, p := range ps {
 		row := []any{p.epsilon, nil, nil, p.rho(), p.byPaper()}

@@ -13,17 +13,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
-// chunk is the number of examples computed together. Their sums are added in order, so that the
-// result does not depend on the number of processors.
+// chunk is the number of examples that are computed together. The sums of the chunks are added in
+// order, so that the result does not depend on the number of processors.
 const chunk = 1000
 
-// part is a set of examples: their inputs, a row for each, and their classes.
+// part is a set of examples: a row of inputs and a class for each.
 type part struct {
 	x       blas64.General
 	classes []uint8
 }
 
-// slice returns the examples from a to b.
+// slice returns the examples in [a, b).
 func (p part) slice(a, b int) part {
 	g := p.x
 	g.Rows, g.Data = b-a, g.Data[a*g.Stride:b*g.Stride]
@@ -62,15 +62,16 @@ type setting struct {
 	sigma float64 // noise, in clips
 	clip  float64 // C, the largest norm of a gradient
 	rate  float64 // η, the learning rate
-	steps int     // k, the number of steps of full norm that an account pays for
+	steps int     // k, the number of steps with full norm that an account can pay for
 }
 
 // unit is the square of one clip in accounts, so that squared norms are integers.
 const unit = 1 << 40
 
 // descent is private gradient descent with filtering, Algorithm 7 of Feldman and Zrnic. In every
-// step, the gradient of an example is clipped to C and to the rest of its account, and the sum gets
-// Gaussian noise of σ·C. For the first k steps, no account can be empty: this is Algorithm 6.
+// step, the gradient of an example is clipped to C and to the amount that is left in the example's
+// account. Gaussian noise with the deviation σ·C is added to the sum of the gradients. In the first
+// k steps, no account can become empty: this is Algorithm 6.
 type descent struct {
 	model    model
 	setting  setting
@@ -123,9 +124,9 @@ func (d *descent) step() {
 	}
 }
 
-// charge charges an account for a gradient, whose norm is in clips, and returns the factor that
-// clips the gradient as in Algorithm 7. Squares are rounded up. A norm that is not finite has
-// factor 0 and costs nothing.
+// charge charges an account for a gradient, and returns the factor by which Algorithm 7 clips the
+// gradient. norm is the norm of the gradient in clips. Squares are rounded up. If norm is not
+// finite, the factor is 0 and the account pays nothing.
 func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) float64 {
 	left := account.Left()
 	if !(norm > 0) || math.IsInf(norm, 1) || left == 0 {
@@ -141,7 +142,7 @@ func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) fl
 		factor, cost = math.Sqrt(float64(left)/unit)/norm, left
 	}
 	if account.Spend(cost) != nil {
-		return 0 // never: the cost is at most the rest
+		return 0 // impossible: the cost is at most the amount left
 	}
 	return factor
 }
@@ -150,7 +151,7 @@ func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) fl
 func (d *descent) run(ctx context.Context, steps int) error {
 	for range steps {
 		if err := ctx.Err(); err != nil {
-			return err //nolint:wrapcheck // named by the experiment
+			return err //nolint:wrapcheck // the caller adds the name of the experiment
 		}
 		d.step()
 	}

@@ -25,10 +25,10 @@ const (
 type group struct {
 	name  string
 	first float64 // median norm at the beginning, in clips
-	lasts float64 // number of epochs in which it shrinks by a factor of e
+	lasts float64 // number of epochs in which the norm shrinks by a factor of e
 }
 
-// groupsOf lists the paper's groups by diagnosis, with synthetic norms: the gradients of users who
+// groupsOf lists the paper's groups by diagnosis, with synthetic norms. The gradients of users who
 // are easy to predict shrink sooner.
 var groupsOf = []group{
 	{"no condition", 1.2, 25},
@@ -83,7 +83,7 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 			}
 		})
 		if err != nil {
-			return nil, err //nolint:wrapcheck // named
+			return nil, err //nolint:wrapcheck // the caller names the experiment
 		}
 		counts := make([]int, len(groupsOf))
 		for _, user := range round.Users {
@@ -113,8 +113,8 @@ func groupResult(size, paid int, sigma float64, mean func(int) float64, before [
 			"how many still take part", size, filtersFrom, trainsFor),
 		Columns: []experiment.Column{{Name: "group"}, {Name: "ε before", Digits: 3}, {Name: "ε at the end", Digits: 3},
 			{Name: fmt.Sprintf("active in epoch %d", filtersFrom+1)}, {Name: "active at the end"}},
-		Note: "The paper's groups are of MIMIC-III, which may not be passed on; its values are in figures. These " +
-			"norms are made up.",
+		Note: "The paper's groups are from MIMIC-III, which must not be passed on, and its values are in figures. " +
+			"The norms here are made up.",
 	}
 	figure := experiment.Figure{Title: "Users who take part", X: "epoch", Y: "users"}
 	var all []float64
@@ -133,7 +133,7 @@ func groupResult(size, paid int, sigma float64, mean func(int) float64, before [
 	}
 	return &experiment.Result{
 		Tables: []experiment.Table{start, table}, Figures: []experiment.Figure{figure},
-		Notes: []string{"Filtering brings the groups' mean ε together, as in the paper: those with small " +
-			"gradients go on. What it does to accuracy needs the data, and is not reproduced."},
+		Notes: []string{"Filtering brings the groups' mean ε closer together, as in the paper, because users with " +
+			"small gradients continue. The effect on accuracy is not reproduced, because that requires the data."},
 	}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// The setting of Figures 3 to 5: steps of noise σ for gradients of norm 1.
+// The setting of Figures 3 to 5: steps with noise σ for gradients with norm 1.
 const (
 	stepSigma, stepDelta = 100, 1e-5
 	rdpSteps             = 420
@@ -44,7 +44,7 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 		Title: "Figure 5: steps that fit, σ = 100, δ = 1e-5",
 		Columns: []experiment.Column{{Name: "ε", Digits: 1}, {Name: "GDP"}, {Name: "RDP"}, {Name: "GDP over RDP",
 			Digits: 3}},
-		Note: "The paper has this as curves without values in its text. RDP is the conversion of Canonne, Kamath " +
+		Note: "The paper shows this as curves, without values in the text. RDP is the conversion of Canonne, Kamath " +
 			"and Steinke with the best order.",
 	}
 	points, top := 40, uint64(1000)
@@ -69,7 +69,7 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	return &experiment.Result{
 		Tables: []experiment.Table{atSame, admitted}, Figures: []experiment.Figure{bySteps, byEpsilon},
-		Notes: []string{fmt.Sprintf("Nothing is random here. %d steps at ε = %.4f: a filter that adds up μ² admits "+
-			"them, whatever chose them; see state/accounting.", same, byRDP)},
+		Notes: []string{fmt.Sprintf("Nothing is random here. A filter that adds up μ² admits %d steps at ε = %.4f, "+
+			"even if the steps are chosen adaptively; see state/accounting.", same, byRDP)},
 	}, nil
 }

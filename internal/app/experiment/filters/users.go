@@ -19,17 +19,17 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of Figure 1: noise σ·C on 200 batches per epoch, each with every one of 60,000 users
+// The setting of Figure 1: noise σ·C on 200 batches per epoch. Each of 60,000 users is in a batch
 // with probability 300/60,000.
 const (
 	noise, clip     = 2, 5
 	sampling        = 300.0 / 60_000
 	epochs, batches = 50, 200
 	userDelta       = 1e-6
-	leastNorm       = clip / 256.0 // smaller norms count as this
+	leastNorm       = clip / 256.0 // smaller norms are rounded up to this
 )
 
-// sizes holds the sizes of the computation.
+// sizes holds the numbers that determine the extent of the computation.
 type sizes struct {
 	users, levels, divergences, points int
 	interval                           float64
@@ -61,8 +61,8 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 		Title: "Figure 1, right: ε of single users after 50 epochs, δ = 1e-6",
 		Columns: append([]experiment.Column{{Name: "users below"}}, experiment.Columns(4, "by PLD", "by RDP",
 			"PLD over RDP")...),
-		Note: "The paper has histograms, of gradients of MNIST; these are made up. By both, ε of a user whose " +
-			"every gradient is clipped is the largest.",
+		Note: "The paper shows histograms for gradients of MNIST; the gradients here are made up. By both methods, a " +
+			"user has the largest ε if every gradient is clipped.",
 	}
 	for _, q := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1} {
 		u := all[min(int(q*float64(len(all))), len(all)-1)]
@@ -81,7 +81,7 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	}
 	curves.Series = []experiment.Series{pld, rdp}
 	below := experiment.Table{
-		Title:   "Users for whom distributions say less than Rényi divergences",
+		Title:   "Users whose ε by PLD is at most their ε by RDP",
 		Columns: []experiment.Column{{Name: ""}, {Name: "paper"}, {Name: "measured"}},
 		Rows:    [][]any{{"users", "all", len(all) - above}, {"of", nil, len(all)}},
 	}
@@ -92,10 +92,10 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	return &experiment.Result{
 		Tables: []experiment.Table{quantiles, below, cover}, Figures: []experiment.Figure{curves, figure},
 		Notes: []string{
-			"An individual ε depends on the user's data: it may not be published.",
-			"Noise levels are rounded down to a grid, which is what makes many users cheap (Appendix D): ε by " +
-				"distributions is that of the grid, an upper bound. Rényi divergences are those of a grid of 1 % " +
-				"rounded up, so that they are, if anything, too low for the comparison.",
+			"An individual ε depends on the user's data, so it must not be published.",
+			"Noise levels are rounded down to a grid, so that the computation is cheap even for many users (Appendix " +
+				"D): the ε by distributions is an upper bound. For Rényi divergences, noise levels are rounded up to " +
+				"a grid of 1 %, so that the ε by RDP is, if anything, too low.",
 		},
 	}, nil
 }
@@ -109,8 +109,8 @@ type spent struct {
 	byPLD, byRDP float64
 }
 
-// sigmasOf generates the noise levels of one user. The norms of the gradients shrink as the model
-// learns the user, faster for some users than for others, and are clipped.
+// sigmasOf generates the noise levels of one user. The norms of the user's gradients shrink as the
+// model learns, for some users faster than for others. Norms are clipped.
 func sigmasOf(random *rand.Rand) (sigmas [epochs]float64) {
 	first := 3 * math.Exp(0.8*random.NormFloat64())
 	lasts := 10 * math.Exp(0.6*random.NormFloat64())
@@ -129,10 +129,11 @@ type divergences struct {
 	levels []loss.RDP
 }
 
-// newDivergences computes the divergences for a number of levels; 560 levels are steps of 1%.
+// newDivergences computes the divergences for a number of levels. With 560 levels, neighbouring
+// levels differ by 1%.
 func newDivergences(levels int) (*divergences, error) {
 	d := &divergences{ladder: experiment.Must(bucket.NewGeometricLadder(noise, noise*clip/leastNorm, levels))}
-	// For users with the smallest loss, the best orders are in the thousands.
+	// The best orders for users with the smallest losses are in the thousands.
 	for order := 2.0; order <= conversion.MaxSampledOrder; order = math.Ceil(order * 1.08) {
 		d.orders = append(d.orders, order)
 	}
@@ -142,18 +143,18 @@ func newDivergences(levels int) (*divergences, error) {
 	for i := range d.levels {
 		all.Go(func() (err error) {
 			d.levels[i], err = conversion.SampledGaussianToRDP(d.ladder.Sigma(i), sampling, d.orders)
-			return err //nolint:wrapcheck // named
+			return err //nolint:wrapcheck // the caller names the experiment
 		})
 	}
-	return d, all.Wait() //nolint:wrapcheck // named
+	return d, all.Wait() //nolint:wrapcheck // the caller adds the name of the experiment
 }
 
-// above returns the divergences of the level above sigma. They are lower, so that the comparison
-// favours divergences over distributions.
+// above returns the divergences of the next level at or above sigma. They are lower than those of
+// sigma, so that the comparison favours divergences over distributions.
 func (d *divergences) above(sigma float64) (loss.RDP, error) {
 	level, err := d.ladder.Bucket(sigma)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // named
+		return nil, err //nolint:wrapcheck // the caller names the experiment
 	}
 	if d.ladder.Sigma(level) < sigma {
 		level = min(level+1, len(d.levels)-1)
@@ -161,7 +162,7 @@ func (d *divergences) above(sigma float64) (loss.RDP, error) {
 	return d.levels[level], nil
 }
 
-// account computes the ε of all users in both ways, in parallel.
+// account computes the ε of all users by both methods, concurrently.
 func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, table *bucket.Table, fine *divergences,
 	all []spent) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -183,7 +184,7 @@ func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, ta
 			return nil
 		})
 	}
-	return group.Wait() //nolint:wrapcheck // named
+	return group.Wait() //nolint:wrapcheck // the caller adds the name of the experiment
 }
 
 func (u *spent) account(ladder bucket.Ladder, table *bucket.Table, curve *bucket.Curve, fine *divergences) error {
@@ -204,7 +205,7 @@ func (u *spent) account(ladder bucket.Ladder, table *bucket.Table, curve *bucket
 		}
 	}
 	if err := curve.Set(u.counts); err != nil {
-		return err //nolint:wrapcheck // named
+		return err //nolint:wrapcheck // the caller names the experiment
 	}
 	var err1, err2 error
 	u.byPLD, err1 = curve.EpsilonAt(userDelta)
@@ -217,11 +218,11 @@ func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure,
 	const slack = 1e-9
 	curve := table.NewCurve()
 	if err := curve.Set(u.counts); err != nil {
-		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // named
+		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // the caller names the experiment
 	}
 	mu, err := curve.SmallestMu(slack)
 	if err != nil {
-		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // named
+		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // the caller names the experiment
 	}
 	t := experiment.Table{
 		Title: "Figure 1, left: the median user's curve, and the Gaussian guarantee that covers it",

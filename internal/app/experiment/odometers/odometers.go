@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	epsilon = 0.01 // of one randomised response
+	epsilon = 0.01 // ε of one randomised response
 	delta   = 0.01
-	grid    = 1000 // the n of the advanced odometer
+	grid    = 1000 // n of the advanced odometer
 )
 
 // Experiments returns the experiment of the package.
@@ -33,8 +33,8 @@ type claim struct {
 	bound []float64 // by step, from 0
 }
 
-// claimsOf returns the bounds after every step: those of composition of fixed length first, then
-// those of the odometers, and those of basic composition last.
+// claimsOf returns the claims with their bounds after every step: composition of fixed length
+// first, then the odometers, and basic composition last.
 func claimsOf(w walk) ([]claim, error) {
 	advanced := experiment.Must(accounting.NewAdvancedOdometer(delta, grid))
 	// The mixture is tuned to Σρ at the last horizon.
@@ -75,8 +75,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Title: fmt.Sprintf("Probability that an adversary who may stop at any step ends above the claim (randomised "+
 			"response of ε = %v, claims for δ = %v)", epsilon, delta),
 		Columns: columns,
-		Note: "The claim of fixed length is true at every step that is chosen beforehand, and false at the one " +
-			"that the adversary chooses. Odometers stay below δ at every horizon.",
+		Note: "The claim of fixed length holds at every step that is chosen beforehand, but not at the step that the " +
+			"adversary chooses. Odometers stay below δ at every horizon.",
 	}
 	named, fixed := claims[:3], claims[0].bound
 	for i, claim := range named {
@@ -94,8 +94,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	cost := experiment.Table{
 		Title:   "The price: a claim's distance from the mean loss, over that of composition of fixed length",
 		Columns: append([]experiment.Column{{Name: "claim"}}, columns[1:]...),
-		Note: "No claim of this shape below the first row is valid up to that horizon: the lower bound of Theorem " +
-			"6.1, computed for this adversary. The last row is what the proof of the theorem says of its order.",
+		Note: "No claim of this shape with a value below the first row is valid up to that horizon: this is the " +
+			"lower bound of Theorem 6.1, computed for this adversary. The last row is the order from the theorem's proof.",
 	}
 	least, order := []any{"least that holds up to the horizon"}, []any{"√(ln(log₂(k)/δ)/ln(1/δ))"}
 	needed := experiment.Series{Name: "least that holds up to the horizon"}
@@ -136,8 +136,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Tables: []experiment.Table{wins, cost}, Figures: []experiment.Figure{curves, over},
 		Notes: []string{
 			"Nothing is random here: the probabilities are those of a walk, computed step by step.",
-			"Where the number of releases is known, a filter or composition of fixed length is cheaper by the factor " +
-				"above; with a δ as small as it should be the difference shrinks, because ln(ln k/δ) is nearly " +
+			"If the number of releases is known, a filter or composition of fixed length is cheaper by the factor " +
+				"above. With a δ as small as it should be, the difference shrinks, because ln(ln k/δ) is nearly " +
 				"ln(1/δ).",
 		},
 	}, nil

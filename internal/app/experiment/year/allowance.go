@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// visit is a day on which a user has events, one for each of keys.
+// visit is a day on which a user has events, one event for each of keys.
 type visit struct {
 	user int
 	keys []int
@@ -35,13 +35,13 @@ func (y *year) visitsOf(events []Event) [][]visit {
 // walk is one simulation of a deployment.
 type walk struct {
 	budget    budgets.Budget
-	allowance accounts.Allowance // with days in place of milliseconds
+	allowance accounts.Allowance // in days instead of milliseconds
 	plan      *noisereduction.Plan
 
 	purses  []spend.Purse // by user
 	filler  spend.Filler
 	random  *rand.Rand
-	second  byte // decides which of two keys counts if only one does
+	second  byte // decides which of two keys counts if only one of them counts
 	counted []uint64
 }
 
@@ -100,8 +100,8 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 	return wrong, truth, counted, nil
 }
 
-// account simulates a deployment with an allowance. It returns the errors by day, as means over a
-// number of simulations, and the percentage of events beyond the allowances.
+// account simulates a deployment with an allowance. It returns the mean error of each day over a
+// number of simulations (paths), and the percentage of events beyond the allowances.
 func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int) (errors []float64, beyond float64,
 	err error) {
 	errors = make([]float64, len(days))
@@ -117,7 +117,7 @@ func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int
 			all, within = all+truth, within+counted
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, 0, err //nolint:wrapcheck // of the context
+			return nil, 0, err //nolint:wrapcheck // the error of the context
 		}
 	}
 	return errors, 100 * (1 - within/all), nil

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
 
-// Keys is the number of keys; Epsilon and Delta are the promise.
+// Keys is the number of keys. Epsilon and Delta are the promise.
 const (
 	Keys           = 20
 	Epsilon, Delta = 1, 1e-6
@@ -33,8 +33,8 @@ func Populations() []Population {
 		// Like customers, taxi riders, patients or readers: half of them come on at most 4 days of
 		// the year, one in a hundred on more than 58.
 		{"visitors", 400_000, 1, visitors},
-		// Like users of a tool: half of them come on at most 6 days of 100, one in twenty on over
-		// 80. Most events are from users who come at least every other day.
+		// Like users of a tool: half of them come on at most 6 of 100 days, one in twenty on more
+		// than 80. Most events are from users who come at least every other day.
 		{"regulars", 40_000, 1, func(r *rand.Rand) float64 { return math.Pow(r.Float64(), 4) }},
 		// Like visitors, but the largest key has 400 times as many events as the smallest, not 20
 		// times.
@@ -42,8 +42,9 @@ func Populations() []Population {
 	}
 }
 
-// Events generates the events of a number of users and days, ordered by user. Each user has a
-// favourite key from a Zipf law and, on three of ten visits, an event of another key as well.
+// Events generates the events for a number of users and days, ordered by user. Each user has a
+// favourite key, drawn from a Zipf law. On three of ten visits, the user also has an event with
+// another key.
 func (p Population) Events(random *rand.Rand, users, days int) []Event {
 	keys := generate.NewZipf(Keys, p.law)
 	var all []Event

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// grid holds the values of each parameter of a method, in order.
+// grid holds the possible values of each parameter of a method, in ascending order.
 type grid [][]float64
 
-// search looks for the point of the grid with the least cost. It starts in the middle and moves to
-// the best neighbour along one parameter, as long as there is a better one. All methods use the
-// same search.
+// search looks for the point of the grid with the least cost. It starts in the middle. As long as a
+// neighbour along one parameter costs less, it moves to the best such neighbour. All methods use
+// the same search.
 func (g grid) search(cost func(point []float64) (float64, error)) ([]float64, error) {
 	costs := map[string]float64{}
 	var point []float64

@@ -25,9 +25,9 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	out := &experiment.Result{Notes: []string{
 		"Each method has the setting with the least mean error that the same search found: how many keys of a user " +
-			"count in a day, and for how many days a budget pays; or the least noise, the burst of the allowance, " +
-			"and with noise reduction the target.",
-		"A promise that is divided pays for all days of all users: who comes twice a year has paid for 365.",
+			"count in a day, and for how many days a budget pays; or the finest noise, the burst of the allowance " +
+			"and, with noise reduction, the target.",
+		"A divided promise pays for every day of every user: a user who comes twice a year has paid for 365 days.",
 	}}
 	all := Populations()
 	for i, p := range all {
@@ -50,11 +50,11 @@ type year struct {
 	options            experiment.Options
 }
 
-// setting holds the parameters of a method; 0 for unused ones.
+// setting holds the parameters of a method. Unused parameters are 0.
 type setting struct {
-	keys   float64 // keys of a user that count in a day
-	days   float64 // days that a budget pays for
-	noise  float64 // finest noise: ± events at 95% confidence
+	keys   float64 // number of a user's keys that count in a day
+	days   float64 // number of days that a budget pays for
+	noise  float64 // finest noise: half-width in events at 95% confidence
 	burst  float64 // part of an account that is available at the start
 	within float64 // target of noise reduction: relative error in %
 }
@@ -103,8 +103,8 @@ func (y *year) run(ctx context.Context, to *experiment.Result) error {
 			"events, %d keys; ε = %d and δ = %v for all %d days together)",
 			y.Name, y.users, len(events), Keys, Epsilon, Delta, y.days),
 		Columns: append(columns, experiment.Columns(1, "mean", "% of events left out")...),
-		Note: "The error is against all events, so that it has those that are left out: beyond the caps or the " +
-			"allowances. keys, days, noise, burst and within %: the setting that the search found.",
+		Note: "The error is relative to all events, so it includes events that are left out because they are beyond " +
+			"the caps or the allowances. keys, days, noise, burst and within %: the setting that the search found.",
 	}
 	wrong := experiment.Figure{Title: y.Name + ": error of a day's counts", X: "day", Y: "% of the day's events",
 		LogY: true}
