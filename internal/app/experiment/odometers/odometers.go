@@ -95,7 +95,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Title:   "The price: a claim's distance from the mean loss, over that of composition of fixed length",
 		Columns: append([]experiment.Column{{Name: "claim"}}, columns[1:]...),
 		Note: "No claim of this shape with a value below the first row is valid up to that horizon: this is the " +
-			"lower bound of Theorem 6.1, computed for this adversary. The last row is the order from the theorem's proof.",
+			"lower bound of Theorem 6.1, computed for this adversary. The last row is the order from the theorem's " +
+			"proof.",
 	}
 	least, order := []any{"least that holds up to the horizon"}, []any{"√(ln(log₂(k)/δ)/ln(1/δ))"}
 	needed := experiment.Series{Name: "least that holds up to the horizon"}
