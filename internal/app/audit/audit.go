@@ -40,8 +40,7 @@ type auditor struct {
 	unreleased   map[uint64]bool   // turns whose releases could not be recomputed
 }
 
-// generation is one generation of the deployment, with its ledgers and with the keys that the audit
-// was given for it.
+// generation is one generation of the deployment, with its ledgers and its known keys.
 type generation struct {
 	header   *schemas.Header
 	ledgers  []*Ledger

@@ -80,8 +80,7 @@ func (a *auditor) place(t *reference.Turn, w schemas.MetricWindow, d Difference)
 	return d
 }
 
-// hasSlices reports whether the ledger holds the slice of every turn that the windows of a delta
-// cover.
+// hasSlices reports whether the ledger holds the slice of every turn in the windows of a delta.
 func (a *auditor) hasSlices(t *reference.Turn, l *Ledger, d *schemas.Delta) bool {
 	for _, w := range d.Windows {
 		if !l.has(a.replay.TurnAt(w.WindowStart), t.Number) {

@@ -161,8 +161,7 @@ func (c *Control) settle(turn uint64) {
 	}
 }
 
-// checkGap adds a difference if a SETTLED is missing between the last settled turn and the given
-// turn.
+// checkGap adds a difference if the SETTLED of a turn before the given turn is missing.
 func (c *Control) checkGap(turn uint64) {
 	d := Difference{Turn: c.Last + 1, What: "control has later records, but no SETTLED for the turn"}
 	if turn > d.Turn && !slices.Contains(c.Differences, d) {

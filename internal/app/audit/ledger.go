@@ -113,8 +113,7 @@ func OpenLedger(ctx context.Context, client *kafkalog.Client, userHash [32]byte,
 	return l, err
 }
 
-// Complete reports whether the ledger contains the delta of a turn, or a snapshot of that turn or a
-// later one.
+// Complete reports whether the ledger contains the delta of a turn, or a snapshot that includes it.
 func (l *Ledger) Complete(turn uint64) bool {
 	_, complete := l.deltas[turn]
 	for snapshot := range l.snapshots {
@@ -156,8 +155,7 @@ func (l *Ledger) part(r kafkalog.Record) (schemas.LedgerPart, error) {
 	return schemas.DecodeLedgerPart(r.Key, value)
 }
 
-// delta returns the delta of a turn, or nil if the ledger does not contain it. It also keeps the
-// turn's slice.
+// delta returns the delta of a turn, or nil if it is missing. It also keeps the turn's slice.
 func (l *Ledger) delta(ctx context.Context, client *kafkalog.Client, turn uint64) (*schemas.Delta, error) {
 	d, err := read(ctx, client, l, l.deltas, turn, schemas.JoinDelta)
 	if d != nil {

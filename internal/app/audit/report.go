@@ -59,8 +59,8 @@ func (r *Report) differ(d Difference) {
 	}
 }
 
-// skip records that part of a turn cannot be checked. Consecutive turns with the same cause share
-// an entry.
+// skip records that part of a turn cannot be checked. Consecutive turns with one cause share an
+// entry.
 func (r *Report) skip(turn uint64, format string, args ...any) {
 	what := fmt.Sprintf(format, args...)
 	i := slices.IndexFunc(r.Unchecked, func(u Unchecked) bool {

@@ -294,8 +294,7 @@ func (doc *document) begin(f *settings.Field) {
 	}
 }
 
-// field returns the field of the configuration that f describes, or a new string if f has no such
-// field.
+// field returns the field of the configuration that f describes, or a new string if it has none.
 func (doc *document) field(f *settings.Field) reflect.Value {
 	if f.Path == "" || f.Converted {
 		return reflect.New(reflect.TypeFor[string]()).Elem()

@@ -37,8 +37,7 @@ type Options struct {
 	// WithoutKeys replaces all keys by stand-ins without reading them. Commands that neither charge
 	// nor release set it, because their user may not be allowed to read the keys.
 	WithoutKeys bool
-	// WithoutRegistries skips the passwords of schema registries. Commands that use no registry set
-	// it.
+	// WithoutRegistries skips the passwords of schema registries, for commands that use none.
 	WithoutRegistries bool
 	// WithoutRecord skips the record of deployments that have begun. The workers of a run set it,
 	// because the process that submitted the run has already checked the record.
@@ -93,8 +92,7 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 	return &File{document: doc}, nil
 }
 
-// checkCombinations checks the rules that concern several fields and that the pipeline cannot
-// check.
+// checkCombinations checks rules between fields that the pipeline cannot check.
 func (doc *document) checkCombinations() {
 	for i := range doc.config.Metrics {
 		if path := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 &&

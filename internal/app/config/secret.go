@@ -94,8 +94,7 @@ func (f *File) password(path string, to *secret.Of[string], file string) {
 	}
 }
 
-// missingKeyText describes a missing key file and the remedy. Of the two keys, only the noise key
-// can be replaced.
+// missingKeyText describes a missing key file and the remedy. Only a noise key can be replaced.
 func missingKeyText(path, file string) string {
 	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the "+
 		"deployment has already begun, restore its key there from the backup", file, MakeKey(file))

@@ -19,8 +19,7 @@ var ErrColumns = errors.New("the columns cannot be used")
 // ErrNoRecords means that a file has no records.
 var ErrNoRecords = errors.New("there are no records")
 
-// NoRecords returns an ErrNoRecords. header reports whether the file has a header, which the error
-// then mentions.
+// NoRecords returns an ErrNoRecords. header reports whether the file has a header.
 func NoRecords(header bool) error {
 	if header {
 		return fmt.Errorf("%w: the file contains only a header; give a file that has events after the header",

@@ -67,8 +67,8 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 func (c *Container) Schema() string { return c.file.Schema().String() }
 
 // errBlock stops the library once the Container has the bytes of a block. The Container decodes the
-// block itself, because the library would neither return the bytes of a record nor continue after a
-// broken one.
+// block itself, because the library would neither return the bytes of a record nor skip a broken
+// one.
 var errBlock = errors.New("a block for the container")
 
 // blockCodec unpacks blocks and passes their bytes to a Container.

@@ -8,8 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// wrongValue is the kind of faults of records with an unreadable value, and noValue of records
-// without a value.
+// wrongValue is the kind of records with an unreadable value, and noValue of those without one.
 var (
 	wrongValue = event.Error{Class: event.ClassBadValue, Field: "value"}
 	noValue    = event.Error{Class: event.ClassNoValue, Field: "value"}

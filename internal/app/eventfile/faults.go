@@ -80,8 +80,7 @@ func (f *Faults) sum(match func(event.Error) bool) (n uint64, where string) {
 	return n, where
 }
 
-// BadTimes returns the number of records whose time cannot be read, and the positions of the first
-// of them.
+// BadTimes returns the number of records with an unreadable time, and the first positions.
 func (f *Faults) BadTimes() (n uint64, where string) {
 	times := f.kind(badTime)
 	return times.records, f.where(times)
@@ -90,14 +89,13 @@ func (f *Faults) BadTimes() (n uint64, where string) {
 // Times returns the times of the records, or nil before Begin.
 func (f *Faults) Times() *Times { return f.times }
 
-// OddTimes returns the number of events before 1990 or in the future, and the positions of the
-// first of them.
+// OddTimes returns the number of events before 1990 or in the future, and the first positions.
 func (f *Faults) OddTimes() (n uint64, where string) {
 	return f.times.odd.records, f.where(f.times.odd)
 }
 
-// NotUTF8 returns the number of records that are broken because they are not UTF-8, and the
-// positions of the first of them.
+// NotUTF8 returns the number of records that are broken because they are not UTF-8, and the first
+// positions.
 func (f *Faults) NotUTF8() (n uint64, where string) {
 	return f.sum(func(kind event.Error) bool {
 		return kind.Class == event.ClassBadKey || kind.Class == event.ClassNotUTF8
@@ -120,7 +118,7 @@ func (f *Faults) DecimalCommas() bool {
 }
 
 // Undecodable returns the number of records that are not in the given format at all, or are rows
-// with too few columns, and the positions of the first of them.
+// with too few columns, and the first positions.
 func (f *Faults) Undecodable() (n uint64, where string) {
 	return f.sum(func(kind event.Error) bool {
 		return kind.Class == event.ClassUndecodable || kind.Class == event.ClassInString ||

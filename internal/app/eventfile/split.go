@@ -50,8 +50,7 @@ func (s *Splitter) Unit() string {
 	return "line"
 }
 
-// Next returns the next record, or io.EOF after the last one. The record's bytes belong to the
-// caller.
+// Next returns the next record, or io.EOF after the last one. The bytes belong to the caller.
 func (s *Splitter) Next() (Record, error) {
 	if err := s.lines.prepare(); err != nil {
 		return Record{}, err

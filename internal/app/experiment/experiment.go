@@ -13,8 +13,7 @@ import (
 type Size string
 
 const (
-	// Default is the paper's size, or a smaller one if that would take more than ten minutes on two
-	// cores.
+	// Default is the paper's size, unless that takes more than ten minutes on two cores.
 	Default Size = "default"
 	// Small takes seconds. It gives the same tables with fewer repetitions or rows.
 	Small Size = "small"

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// pieces is the number of slices into which the stream is divided. Arrivals are uniform within a
-// slice.
+// pieces is the number of slices of the stream. Arrivals are uniform within a slice.
 const pieces = 2880
 
 // daily returns the traffic at a time of day as a multiple of the mean traffic. It is always above

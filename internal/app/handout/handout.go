@@ -1,6 +1,5 @@
 // Package handout passes the releases of a deployment to a function that may be slow. It calls the
-// function in a goroutine of its own. The counts topic is the queue, so the run never waits for the
-// function.
+// function in a goroutine of its own. The counts topic is the queue, so a run never waits.
 package handout
 
 import (
@@ -20,8 +19,7 @@ type Options struct {
 	// Follow calls a function with each turn, like pipeline.FollowReleases. Every call of Follow
 	// begins at the same position.
 	Follow func(context.Context, func(pipeline.Published) error) error
-	// OnTurn is called with the turns in order, and receives each value once. Its error ends the
-	// Handout.
+	// OnTurn is called with the turns in order, each value once. Its error ends the Handout.
 	OnTurn func(pipeline.Published) error
 	// OnUnread, if set, is called when Follow fails. Follow is then repeated after a pause. Pauses
 	// grow from Pause to a minute; a turn that OnTurn has handled resets them. Without OnUnread, an
@@ -39,8 +37,7 @@ var ErrOutputStalled = errors.New("handing out releases: the output is not read;
 // hurry. A hurried Wait takes at most ten times as long in total.
 const hurried = 3 * time.Second
 
-// Handout passes on releases. Only the goroutine that started it may call its methods, except
-// Moved.
+// Handout passes on releases. Only the goroutine that started it may call methods other than Moved.
 type Handout struct {
 	done   atomic.Uint64         // last turn that OnTurn has handled
 	moved  atomic.Int64          // time of the last progress of OnTurn, in Unix nanoseconds

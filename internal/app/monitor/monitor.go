@@ -35,8 +35,7 @@ type Monitor struct {
 	received time.Time          // time at which state was received
 }
 
-// maxAge is the maximum age of the latest state of a ready run. A run sends about one state per
-// second.
+// maxAge is the maximum age of the latest state of a ready run. A run sends one about every second.
 const maxAge = 10 * time.Second
 
 // New returns a Monitor without a state: the run is alive, but not ready.

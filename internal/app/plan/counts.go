@@ -11,8 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Count is the forecast for a count of a given size. It is computed from the distribution of the
-// noise.
+// Count is the forecast for a count of a given size, computed from the noise distribution.
 type Count struct {
 	Count float64 `json:"count"`
 	// Typical is the median relative noise, where an unpublished value counts as 1. It is nil for a
@@ -23,9 +22,8 @@ type Count struct {
 	Met     float64  `json:"met"`   // probability that a published count meets the target
 }
 
-// sizes returns the sizes of the counts to forecast. For a sum, they are multiples of the greatest
-// power of ten that does not exceed the sum's greatest value, because the noise grows with that
-// value.
+// sizes returns the sizes of the counts to forecast. For a sum, they are multiples of the power of
+// ten of the greatest value, because the noise grows with that value.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
 	if !metrickind.Of(m.Kind).Sums() {

@@ -104,8 +104,8 @@ func (f metricFacts) partsData() (parts []partData) {
 }
 
 // grid returns the starts of windows as an arithmetic sequence: first, first + step, and so on.
-// first is begin unless older windows were dropped. step is the slide unless releases show that the
-// slide has changed.
+// first is begin unless older windows were dropped. step is the slide unless releases show another
+// slide.
 func (s *series) grid(slide, begin int64) (first, step int64) {
 	if len(s.points) == 0 {
 		return 0, max(slide, 1)

@@ -93,8 +93,7 @@ type page struct {
 	Settled                  int64 // end of the newest settled window in Unix milliseconds; 0: no window is settled
 }
 
-// section is the part of the page for one metric, with its statistics and its share of counted
-// events.
+// section is the part of the page for one metric, with its statistics and counted share.
 type section struct {
 	ID, Name, Tag string
 	metric        string // name of the metric
@@ -173,8 +172,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	return out, nil
 }
 
-// gaps explains a key that is missing in a window. It returns "" for public keys, which are never
-// missing.
+// gaps explains a key that is missing in a window. It returns "" for public keys.
 func (p promise) gaps(m metricFacts) string {
 	gap := "Where a line breaks"
 	if m.joined() && !m.ranked() {

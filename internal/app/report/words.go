@@ -125,7 +125,7 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 		exactly("Least noise", "standard deviation σ of "+terminal.Rounded(f.sigmaTop)))
 }
 
-// counted describes the quantity that a metric releases.
+// counted describes the value that a metric releases.
 func (f metricFacts) counted(valueField, unit string) string {
 	least, most := f.span()
 	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(least), 0), "{max}",

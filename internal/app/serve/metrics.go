@@ -19,8 +19,7 @@ type metrics struct {
 	turn     prometheus.Gauge
 }
 
-// newMetrics returns new metrics. brokerResponse returns the time of Kafka's last response in Unix
-// seconds.
+// newMetrics returns new metrics. brokerResponse returns the Unix time of Kafka's last response.
 func newMetrics(brokerResponse func() float64) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),

@@ -99,8 +99,7 @@ func (s *server) handler() (http.Handler, error) {
 	}), nil
 }
 
-// secure sets the security headers of every response. The page replaces the content security
-// policy.
+// secure sets the security headers of every response. The page has a separate policy.
 func secure(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -8,8 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seriesID identifies a series, which consists of the windows of one metric that have the same
-// size.
+// seriesID identifies a series: the windows of one metric with the same size.
 type seriesID struct {
 	metric string
 	size   int64

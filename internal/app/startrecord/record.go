@@ -39,8 +39,7 @@ type line struct {
 	Asked bool `json:"second_promise_asked_for,omitempty"`
 }
 
-// ErrEmpty means that the file of a record exists but is empty. No command leaves such a file
-// behind.
+// ErrEmpty means that a record exists but is empty. No command leaves such a file.
 var ErrEmpty = errors.New("the record of the deployments that have begun is empty: restore it; if no " +
 	"deployment has begun under these keys, delete the file")
 

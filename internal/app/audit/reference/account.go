@@ -14,8 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Owner is the unit of privacy, an individual with its own account: a user in one budget
-// period.
+// Owner is the unit of privacy: a user in one budget period, with an account of its own.
 type Owner struct {
 	ID     accounts.ID
 	Period int64
@@ -47,8 +46,8 @@ func addPrices(a, b int64) int64 { return min(a+b, unaffordable) }
 
 func (a Account) clone() Account { return Account{a.Spent, slices.Clone(a.Buckets)} }
 
-// Elapsed returns the time since an individual's budget period began or, without periods, since
-// 1970.
+// Elapsed returns the time since an individual's budget period began, or since 1970 without
+// periods.
 func (c *Config) Elapsed(owner Owner, millis int64) int64 {
 	if c.Period != 0 {
 		return millis - owner.Period*c.Period
@@ -65,8 +64,7 @@ func paid(m *schemas.MetricSpec, elapsed int64) int128.Uint {
 	return int128.Uint{Hi: high / horizon, Lo: low}
 }
 
-// BucketAt returns the account's bucket of a metric at a time. A bucket that was never used is
-// full.
+// BucketAt returns the account's bucket of a metric at a time. An unused bucket is full.
 func (a *Account) BucketAt(m *schemas.MetricSpec, elapsed int64) Bucket {
 	full := Bucket{m.Name, int64(m.Burst), elapsed}
 	i := a.bucket(m.Name)

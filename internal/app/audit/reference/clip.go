@@ -132,8 +132,7 @@ func offerOfKey(h *schemas.Hasher, spec *schemas.MetricSpec, owner Owner, visits
 
 // Fill chooses the part of an offer that counts. It caps all keys at m, the greatest common cap
 // that the account can pay for. Then, in the order of ranks, each key with a total above m is
-// raised to m + 1 if the remaining amount pays for it. A user without any contribution is not
-// admitted.
+// raised to m + 1 if the remaining amount pays for it. A user without contribution is not admitted.
 func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 	largest := int64(0)
 	for i := range offer.Keys {

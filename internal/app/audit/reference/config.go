@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config contains everything except the log that determines the releases. Times are in
-// milliseconds.
+// Config contains everything except the log that determines releases. Times are in milliseconds.
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32

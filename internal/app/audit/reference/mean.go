@@ -65,8 +65,8 @@ func (c *Config) drawOnce(metric int, w window, key string, count int64, u *big.
 	return estimate{y, u}, nil
 }
 
-// join computes a value from the components of a metric. spec contains the kind, bounds and target
-// of the value.
+// join computes a value from the components of a metric. spec gives the value's kind, bounds and
+// target.
 func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, drawn []estimate) stop {
 	if components(spec.Kind) == nil || c.path != nil { // along a path, nothing is published
 		return n
@@ -84,8 +84,7 @@ func (c *Config) join(metric int, spec schemas.MetricSpec, n stop, drawn []estim
 }
 
 // average computes a mean from its two components. Each end of the interval is the first multiple
-// of 2^-10, outwards from the mean, at which Fieller's inequality fails. The ends are found by
-// trial.
+// of 2^-10, outwards from the mean, at which Fieller's inequality fails. It finds them by trial.
 func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second estimate) stop {
 	number, s, middle := first.value, second.value, big.NewRat(spec.Min+spec.Max, 2)
 	k, vn, vs := square(width), first.variance(), second.variance()

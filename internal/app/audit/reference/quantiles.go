@@ -66,8 +66,7 @@ func (t *tree) edge(p node, i int, rank int64) (d, variance *big.Rat) {
 	return d, mul(weight, estimate{precision: t.u}.variance())
 }
 
-// beyond reports whether D has the given sign and lies farther from 0 than the half-width of its
-// interval.
+// beyond reports whether D has the given sign and an interval that does not contain 0.
 func (t *tree) beyond(p node, i int, rank int64, sign int) bool {
 	d, variance := t.edge(p, i, rank)
 	return d.Sign() == sign && square(d).Cmp(mul(square(t.width), variance)) > 0
@@ -138,8 +137,7 @@ func (t *tree) end(rank int64, upper bool) int64 {
 	return min(least, t.max)
 }
 
-// value returns the quantile of a rank, in units of 2^-10. It draws the nodes on the way to the
-// quantile.
+// value returns the quantile of a rank, in units of 2^-10. It draws the nodes on the way.
 func (t *tree) value(rank int64) (int64, error) {
 	drawn, err := t.children(root)
 	if err != nil {

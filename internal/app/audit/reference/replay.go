@@ -60,8 +60,7 @@ type Published struct {
 	Release    schemas.Release // the decoded Value
 }
 
-// Draw is one count for which noise was drawn, with the precision that the contributors to the
-// count pay for.
+// Draw is one count for which noise was drawn, with the precision that contributors pay for.
 type Draw struct {
 	Cell
 	Count     int64
@@ -123,8 +122,7 @@ func (r *Replay) Arrived(turn uint64) (n uint64) {
 	return n
 }
 
-// Begin begins the next turn with the events read so far. It carries all accounts to the turn's
-// generation.
+// Begin begins the next turn with the events read so far, and carries accounts to its generation.
 func (r *Replay) Begin() *Turn {
 	r.turn++
 	next := deciderOf(r.all, r.turn)
@@ -158,8 +156,7 @@ func (r *Replay) Begin() *Turn {
 	return t
 }
 
-// Gather collects, from the events, the offers of all individuals to the windows that end with the
-// turn.
+// Gather collects the offers to the windows that end with the turn, from the events.
 func (r *Replay) Gather(t *Turn) {
 	r.each(func(part int, p *people) { t.Members[part] = p.gather(r, t) })
 }
@@ -175,8 +172,7 @@ func (r *Replay) GatherFrom(t *Turn, members []*Member) {
 	}
 }
 
-// Member returns the member of a turn for an individual, or nil if the individual has no part in
-// the turn.
+// Member returns the member of a turn for an individual, or nil if there is none.
 func (r *Replay) Member(t *Turn, o Owner) *Member {
 	members := t.Members[r.groupOf(o)]
 	i, found := slices.BinarySearchFunc(members, o, func(m *Member, o Owner) int { return m.Owner.Compare(o) })
@@ -335,8 +331,7 @@ func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 	}
 }
 
-// member returns one individual with its offers. events are the individual's events in the order of
-// their times.
+// member returns one individual with its offers. events are in the order of their times.
 func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
 	m := &Member{Owner: events[0].owner}
 	forgot := r.Forgot(p.hashers[r.current], m.Owner, t.Number)

@@ -32,8 +32,7 @@ type quotient struct {
 	known     bool
 }
 
-// quotientOf returns s/n, clamped to [−span, span]. It finds the interval by bisection in that
-// range.
+// quotientOf returns s/n, clamped to [−span, span]. Bisection finds the interval.
 func quotientOf(n, s estimate, width *big.Rat, span int64, clamped bool) quotient {
 	const unit = 1 << 20
 	least, most := rat(-span), rat(span)

@@ -133,15 +133,13 @@ func (o *outcome) trial(m method, truth []float64, target float64, random *rand.
 	return nil
 }
 
-// exact reports whether noise with the standard deviation sigma is small relative to the noisy
-// value.
+// exact reports whether noise with the deviation sigma is small relative to the noisy value.
 func exact(noisy, sigma, target float64) bool {
 	noisy = math.Abs(noisy)
 	return noisy > sigma && (noisy+sigma)/(noisy-sigma) < 1+target
 }
 
-// truth draws records from a Zipf law and returns their counts in the order of the law. The order
-// is public.
+// truth draws records from a Zipf law and returns their counts in the public order of the law.
 func truth(random *rand.Rand) []float64 {
 	sums, total := make([]float64, values), 0.0
 	for i := range sums {

@@ -223,8 +223,8 @@ func rho(sigma float64) loss.ZCDP { return loss.ZCDP{Rho: 1 / (2 * sigma * sigma
 func (p zcdpPayer) fits(sigma float64) bool { return p.Fits(rho(sigma)) }
 func (p zcdpPayer) pay(sigma float64) error { return p.Spend(rho(sigma)) }
 
-// exPostPayer adds up ex-post losses (Lemma 5.2). It checks the bound of a rung before the noise of
-// the rung is drawn.
+// exPostPayer adds up ex-post losses (Lemma 5.2). It checks the bound of a rung before its noise is
+// drawn.
 type exPostPayer struct {
 	*accounting.Reserver[loss.Approx]
 	bound func(sigma float64) loss.Approx

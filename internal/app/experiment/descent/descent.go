@@ -112,7 +112,7 @@ type sample []float64
 
 func (s sample) mean() float64 { return stat.Mean(s, nil) }
 
-// cells returns the mean and the standard deviation of the trials. If there is only one trial, the
+// cells returns the mean and the standard deviation of the trials. For a single trial, the
 // deviation is nil.
 func (s sample) cells() []any {
 	if len(s) < 2 {

@@ -43,8 +43,8 @@ func Populations() []Population {
 }
 
 // Events generates the events for a number of users and days, ordered by user. Each user has a
-// favourite key, drawn from a Zipf law. On three of ten visits, the user also has an event with
-// another key.
+// favourite key, drawn from a Zipf law. On three of ten visits, there is also an event with another
+// key.
 func (p Population) Events(random *rand.Rand, users, days int) []Event {
 	keys := generate.NewZipf(Keys, p.law)
 	var all []Event

@@ -209,8 +209,8 @@ func LeastOfHalf(sizes []float64) float64 {
 	return math.Inf(1)
 }
 
-// normal holds evenly spaced quantiles of the standard normal distribution. They represent the
-// noise of a cell.
+// normal holds evenly spaced quantiles of the standard normal distribution. They represent a cell's
+// noise.
 var normal = func() (z [24]float64) {
 	for i := range z {
 		z[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(z))-1)

@@ -14,8 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Private holds the arguments of a choice that users pay for. All arguments except the key are
-// public.
+// Private holds the arguments of a choice that users pay for. All except the key are public.
 type Private struct {
 	Sizes   []time.Duration // window sizes to choose from, ascending; a single size is not chosen but used
 	Given   Setting         // Noise and Lasts are chosen if they are 0
@@ -62,8 +61,7 @@ const (
 	// more than the typical error, because a private key must exceed a threshold.
 	aboveNoise = 1.5
 	// longer is the additional share of the large cells' amount that windows of twice the size must
-	// show to be chosen. beyond is added to it if fewer than four such windows fit into the
-	// horizon.
+	// show to be chosen; beyond is added if fewer than four of these fit into the horizon.
 	longer, beyond = .03, .02
 	limitCost      = 100 // cost of each unit of the limit on a user's amount: the noise grows with the limit
 	mostWindows    = 400 // maximum number of windows in a horizon if their size is chosen

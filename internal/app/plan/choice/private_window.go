@@ -51,8 +51,7 @@ func (c *chooser) chooseSetting() error {
 	return err
 }
 
-// candidates returns the candidates for windows of the given sizes, which must be ascending, and
-// their scores.
+// candidates returns the candidates for windows of the given ascending sizes, and their scores.
 func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exact, err error) {
 	scores.decision = settingDecision
 	for _, size := range sizes {
@@ -88,8 +87,7 @@ func (c *chooser) sizes() (all []time.Duration) {
 }
 
 // try counts events like a run, in windows of one size with each noise of the grid. Each user's
-// amount is scaled to at most whole. Only every second noise is tried; the results of the others
-// are interpolated.
+// amount is scaled to at most whole. Only every second noise is tried; the others are interpolated.
 func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	s := c.found.Setting
 	s.Window = size

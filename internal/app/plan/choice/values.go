@@ -74,8 +74,7 @@ func spreadOf(values map[int64]uint64) spread {
 	return spread{float64(low), float64(high)}
 }
 
-// middle returns the range of values that is left after 1/parts of the events are removed at each
-// end.
+// middle returns the range of values without 1/parts of the events at each end.
 func middle(values map[int64]uint64, parts uint64) (low, high int64) {
 	all, sum := uint64(0), uint64(0)
 	for _, n := range values {
