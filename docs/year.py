@@ -3,7 +3,7 @@
     go run ./cmd/experiments year --format json | python3 docs/year.py
 
 Prints for every population and method what the experiment found and what comes out here, in % of a day's events, and
-fails if the two are more than 5 % apart.
+fails if the two are more than 5% apart.
 """
 import json, math, sys
 import numpy as np
@@ -15,7 +15,7 @@ POPULATIONS = {  # users, the probability that one comes on a day, the exponent 
     "regulars": (40_000, lambda r, n: r.random(n) ** 4, 1),
     "one large key": (400_000, visitors, 2),
 }
-Z = 1.959964  # 95 %
+Z = 1.959964  # 95%
 # By what a stop rule is stricter where both a relative and an absolute error are asked for: transforms/noisereduction/stop_factors.go
 FLOOR = {0: 1, 0.03: 0.981, 0.05: 0.958, 0.07: 0.961, 0.1: 0.937, 0.15: 0.911, 0.2: 0.879, 0.3: 0.818, 0.5: 0.712}
 
@@ -96,8 +96,8 @@ def main():
             setting = {"keys": row["keys"], "days": row["days"], "least": row["noise ±"], "burst": row["burst"], "within": (row["within %"] or 0) / 100}
             here = mean_error(r, population, **{name: value for name, value in setting.items() if value})
             failed |= abs(here / row["mean"] - 1) > 0.05
-            print(f"{population}, {row['method']}: {row['mean']:.2f} %, here {here:.2f} %")
-    sys.exit("more than 5 % apart" if failed else 0)
+            print(f"{population}, {row['method']}: {row['mean']:.2f}%, here {here:.2f}%")
+    sys.exit("more than 5% apart" if failed else 0)
 
 
 if __name__ == "__main__":

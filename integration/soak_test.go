@@ -257,7 +257,7 @@ func (s *soak) checkMemory() {
 	}
 	n := len(s.samples)
 	first, last := most(s.samples[:n/5]), most(s.samples[n-n/5:])
-	s.c.t.Logf("memory of a run, 90 %% of samples: %.0f MB in the first fifth, %.0f MB in the last", first/1e6,
+	s.c.t.Logf("memory of a run, 90%% of samples: %.0f MB in the first fifth, %.0f MB in the last", first/1e6,
 		last/1e6)
 	if first == 0 || last > 1.5*first+50e6 {
 		s.c.t.Errorf("memory grows from %.0f to %.0f MB", first/1e6, last/1e6)

@@ -28,21 +28,21 @@ type Habit struct {
 // Users are the habits of typical users.
 type Users []Habit
 
-// String returns a line like "pays for 100 % of the events of a user with 1 a day, 48 % with 20 a
+// String returns a line like "pays for 100% of the events of a user with 1 a day, 48% with 20 a
 // day".
 func (u Users) String() string {
 	var parts []string
 	for _, h := range u {
 		share := strconv.FormatFloat(math.Round(1000*h.Share)/10, 'f', -1, 64)
 		if len(parts) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %% with %s", share, h))
+			parts = append(parts, fmt.Sprintf("%s%% with %s", share, h))
 			continue
 		}
 		events := "events"
 		if h.Value != 0 {
 			events = fmt.Sprintf("events of %d", h.Value)
 		}
-		parts = append(parts, fmt.Sprintf("pays for %s %% of the %s of a user with %s", share, events, h))
+		parts = append(parts, fmt.Sprintf("pays for %s%% of the %s of a user with %s", share, events, h))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -85,8 +85,8 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 }
 
 // An attack: five times as many metrics close in one turn as B² pays for, and all go to their tops.
-// Admission on spent loss alone lets the user into all of them; reserving 40 % of the worst case
-// lets the user into too many. With B² for a thousand metrics, reserving 99.8 % is too little
+// Admission on spent loss alone lets the user into all of them; reserving 40% of the worst case
+// lets the user into too many. With B² for a thousand metrics, reserving 99.8% is too little
 // already.
 func TestRuleReserveWholeWorstCase(t *testing.T) {
 	b := testBudget(t, 0)
@@ -107,7 +107,7 @@ func TestRuleReserveWholeWorstCase(t *testing.T) {
 		breaks   bool
 	}{
 		{"admission on spent alone", func(units.Mu2) units.Mu2 { return 0 }, true},
-		{"40 % of the worst case", func(w units.Mu2) units.Mu2 { return w / 5 * 2 }, true},
+		{"40% of the worst case", func(w units.Mu2) units.Mu2 { return w / 5 * 2 }, true},
 		{"the whole worst case", func(w units.Mu2) units.Mu2 { return w }, false},
 	} {
 		for _, metrics := range []int{2, 1000} {

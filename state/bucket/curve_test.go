@@ -27,7 +27,7 @@ func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
 	}
 	exact := must(budgets.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, budgets.GDP))
 	if gaussian < exact.Epsilon || gaussian > exact.Epsilon*1.0005 {
-		t.Errorf("495 releases: ε = %v, want within 0.05 %% above %v", gaussian, exact.Epsilon)
+		t.Errorf("495 releases: ε = %v, want within 0.05%% above %v", gaussian, exact.Epsilon)
 	}
 	var orders []float64
 	for alpha := 2.0; alpha < 100; alpha += 0.125 {

@@ -204,7 +204,7 @@ func TestRefusalChangesNothing(t *testing.T) {
 }
 
 // The promise under adaptive choice is the Rényi one plus the slack. It exceeds the B-GDP one by
-// the loss of Lemma C.4, below 10 % here.
+// the loss of Lemma C.4, below 10% here.
 func TestGateStatesItsAdaptivePromise(t *testing.T) {
 	gate := must(bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10}, pld.Gaussian{Sigma: 10}),
 		bucket.Budget{Mu: 0.5, Slack: 1e-9}))

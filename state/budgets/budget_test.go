@@ -119,7 +119,7 @@ func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
 		b := testBudget(t, tc.keys)
 		cost := 100 * (1 - b.Mu2.Float()/whole.Mu2.Float())
 		if math.Abs(cost-tc.costPercent) > 0.05 {
-			t.Errorf("δ_keys = %v costs %.2f %% of B², want %.1f %%", tc.keys, cost, tc.costPercent)
+			t.Errorf("δ_keys = %v costs %.2f%% of B², want %.1f%%", tc.keys, cost, tc.costPercent)
 		}
 		// Both parts together are the δ that was promised.
 		left := DeltaOf(b.Mu2, 1, GDP)

@@ -79,7 +79,7 @@ func TestRuleCompositionsAreAboveTheTruth(t *testing.T) {
 }
 
 // beside draws compositions of three to five mechanisms. Best is at least a peer's lower bound and
-// at most 1 % above its upper bound; the two are no further apart than a relative width. The log
+// at most 1% above its upper bound; the two are no further apart than a relative width. The log
 // has the CPU seconds of both by family.
 func beside(t *testing.T, n int, width float64, script string, modules ...string) {
 	program := exec.Command(python.With(t, modules...), script)

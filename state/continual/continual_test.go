@@ -187,7 +187,7 @@ func TestEstimatesHaveTheirVariance(t *testing.T) {
 			}
 		}
 		for step, got := range squares {
-			// A mean of 20,000 squares is 1 % off at one deviation; one of 48 is beyond 6 of them
+			// A mean of 20,000 squares is 1% off at one deviation; one of 48 is beyond 6 of them
 			// with probability 1e-6 (the tail of χ² is heavier than the normal one's).
 			if want := sigma * sigma * m.Variance(step); math.Abs(got-want) > 6*want*math.Sqrt(2.0/runs) {
 				t.Errorf("%s, step %d: variance %v, not %v", name, step, got, want)

@@ -99,7 +99,7 @@ func TestReplacementIsSymmetric(t *testing.T) {
 
 // An adversary runs a sampled mechanism 3·10⁵ times on both inputs, guesses by the likelihood ratio
 // and so shows a δ: P(guess) − e^ε·Q(guess), less 6 standard deviations. It stays below the claim
-// (wrong with a probability below 1e-8 a case) and above 60 % of it, and refutes a claim made for
+// (wrong with a probability below 1e-8 a case) and above 60% of it, and refutes a claim made for
 // half of the sample.
 func TestAttackOnSampledMechanisms(t *testing.T) {
 	const runs, q = 300_000, 0.4

@@ -141,7 +141,7 @@ func holds(t *testing.T, claim loss.Approx, bite float64, play adversary) {
 func holdsIn(t *testing.T, games int, claim loss.Approx, bite float64, play adversary) {
 	t.Helper()
 	bound := lowerBound(play, claim.Delta, games, 1)
-	t.Logf("claimed (%.4f, %g); shown at least %.4f, %.0f %%", claim.Epsilon, claim.Delta, bound,
+	t.Logf("claimed (%.4f, %g); shown at least %.4f, %.0f%%", claim.Epsilon, claim.Delta, bound,
 		100*bound/claim.Epsilon)
 	if bound > claim.Epsilon {
 		t.Errorf("epsilon is at least %v at delta %v, claimed %v", bound, claim.Delta, claim.Epsilon)

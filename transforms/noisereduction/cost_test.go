@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 )
 
-// TestAdaptiveLadderIsNearClairvoyant measures the aim: at 5 %/95 %, averaged over counts from 3 to
+// TestAdaptiveLadderIsNearClairvoyant measures the aim: at 5%/95%, averaged over counts from 3 to
 // 10^6 (log-uniform) and without a budget cap, the precision reached is within 1.05 of the least
-// that keeps the promise when the count is known. The standard error is 0.05 %.
+// that keeps the promise when the count is known. The standard error is 0.05%.
 func TestAdaptiveLadderIsNearClairvoyant(t *testing.T) {
 	target := Target{Relative: .05, Confidence: .95}
 	p := compile(t, Spec{
@@ -46,7 +46,7 @@ func TestTheDocumentedFactorsAreInForce(t *testing.T) {
 	}
 	page := string(raw)
 	for _, r := range tableTargets() {
-		first, both := fmt.Sprintf("\n| %.3g %% ", 100*r), fmt.Sprintf("\n| %.3g %% ", 100*r)
+		first, both := fmt.Sprintf("\n| %.3g%% ", 100*r), fmt.Sprintf("\n| %.3g%% ", 100*r)
 		for _, confidence := range tableConfidences() {
 			f := factorsFor(Spec{Kind: Adaptive, Target: Target{Relative: r, Confidence: confidence}})
 			first += fmt.Sprintf(`\| %.3f [0-9.]+ [0-9.]+ `, float64(f.kappa)/1000)

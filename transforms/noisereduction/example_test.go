@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// A count is released within 5 % with 95 % confidence: the ladder starts at σ = 10,000, may go down
+// A count is released within 5% with 95% confidence: the ladder starts at σ = 10,000, may go down
 // to σ = 10, and stops as soon as it is accurate enough.
 func Example() {
 	first, err := units.PrecisionFromSigma(10_000)

@@ -91,9 +91,9 @@ func TestNoiseIsGaussian(t *testing.T) {
 	t.Logf("n = %d: χ² %.1f (limit 192), KS %.6f (limit %.6f)", n, chi2, ks, 2.9/math.Sqrt(float64(n)))
 }
 
-// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 2.2 %,
-// 6.2 % without TOLLGATE_LONG. The worst of the ten entries has a standard error of 0.4 % and
-// 1.13 %: false-reject rate below 1e-6, if the noise's format changes.
+// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 2.2%,
+// 6.2% without TOLLGATE_LONG. The worst of the ten entries has a standard error of 0.4% and
+// 1.13%: false-reject rate below 1e-6, if the noise's format changes.
 func TestRungCovariance(t *testing.T) {
 	n, tolerance := 400_000, 0.022
 	if !long.On() {
@@ -126,7 +126,7 @@ func TestRungCovariance(t *testing.T) {
 		for j := range i + 1 {
 			want := 1 / ladder[i].Float()
 			if off := covariance[i][j]/want - 1; math.Abs(off) > tolerance {
-				t.Errorf("Cov(est_%d, est_%d) = %.2f, want %.2f (%+.2f %%)", i+1, j+1, covariance[i][j], want, 100*off)
+				t.Errorf("Cov(est_%d, est_%d) = %.2f, want %.2f (%+.2f%%)", i+1, j+1, covariance[i][j], want, 100*off)
 			}
 		}
 	}

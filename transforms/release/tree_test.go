@@ -136,9 +136,9 @@ func valuesOf(shape func(u float64) int64, events int64) map[int64]int64 {
 	return values
 }
 
-// Of 200 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the quantile in 95 %,
-// and at most 5 % of all values claim to have met the target but have a greater rank error:
-// whatever the law of the values. A rate of exactly 5 % would fail with a probability below 1e-6.
+// Of 200 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the quantile in 95%,
+// and at most 5% of all values claim to have met the target but have a greater rank error:
+// whatever the law of the values. A rate of exactly 5% would fail with a probability below 1e-6.
 func TestIntervalsOfQuantilesHold(t *testing.T) {
 	long.Test(t)
 	cells := 200
@@ -181,8 +181,8 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 						}
 					}
 					all, missing = all+cells, missing+missed
-					t.Logf("%s: %11s, %5d events, p%v, target %v: %.1f %% of intervals miss, mean rank error %.4f, "+
-						"mean width %.0f, %d %% met, %.1f %% wrongly",
+					t.Logf("%s: %11s, %5d events, p%v, target %v: %.1f%% of intervals miss, mean rank error %.4f, "+
+						"mean width %.0f, %d%% met, %.1f%% wrongly",
 						c.scale, name, events, 100*q, within, 100*float64(missed)/float64(cells), wrong/float64(cells),
 						width/float64(cells), 100*met/cells, 100*float64(lied)/float64(cells))
 					if float64(missed) > allowed || float64(lied) > allowed {

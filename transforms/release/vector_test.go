@@ -46,9 +46,9 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 	return specs
 }
 
-// Of 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the mean in 95 %, and
-// at most 5 % of all values claim to have met the target but miss it: wherever the mean lies, and
-// however many events there are. A rate of exactly 5 % would fail with a probability below 1e-6.
+// Of 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the mean in 95%, and
+// at most 5% of all values claim to have met the target but miss it: wherever the mean lies, and
+// however many events there are. A rate of exactly 5% would fail with a probability below 1e-6.
 func TestIntervalsOfMeansHold(t *testing.T) {
 	cells := 300
 	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
@@ -75,7 +75,7 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 						}
 					}
 				}
-				t.Logf("±%v, %5d events, mean %3.0f: %4.1f %% of intervals miss, %5.1f %% met, %4.2f %% met and missed",
+				t.Logf("±%v, %5d events, mean %3.0f: %4.1f%% of intervals miss, %5.1f%% met, %4.2f%% met and missed",
 					absolute, events, truth, 100*float64(missed)/float64(cells), 100*float64(met)/float64(cells),
 					100*float64(lied)/float64(cells))
 				if float64(missed) > allowed || float64(lied) > allowed {
@@ -89,7 +89,7 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 
 // As TestIntervalsOfMeansHold, for variances and standard deviations: of values that are all alike,
 // that lie at both ends, in between, or nearly all at one end. Over all cells of a kind, more than
-// 10,000, intervals miss in no more than 5 %.
+// 10,000, intervals miss in no more than 5%.
 func TestIntervalsOfVariancesHold(t *testing.T) {
 	long.Test(t)
 	cells := 500
@@ -123,7 +123,7 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 						}
 					}
 					missedOfAll, ofAll, metOfAll = missedOfAll+missed, ofAll+cells, metOfAll+met
-					t.Logf("%s ±%v, %5d events of %v: %4.1f %% of intervals miss %v, %5.1f %% met", kind, absolute,
+					t.Logf("%s ±%v, %5d events of %v: %4.1f%% of intervals miss %v, %5.1f%% met", kind, absolute,
 						events, pair, 100*float64(missed)/float64(cells), truth, 100*float64(met)/float64(cells))
 					if float64(missed) > allowed(cells) || float64(lied) > allowed(cells) {
 						t.Errorf("%s ±%v, %d events of %v: %d of %d intervals miss %v, %d values say that they met "+

@@ -123,7 +123,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"delta 0", []string{"demo", "--delta", "0"}, 2, "--delta: 0 is out of range"},
 		{"noise that no user can pay", []string{"demo", "--epsilon", "1e-7", "--absolute", "1"}, 2, "--absolute"},
 		{"fewer than no keys per user", []string{"demo", "--max-keys-per-user", "-1"}, 2, "--max-keys-per-user: -1 is"},
-		{"relative error of 60 %", []string{"demo", "--relative", "0.6"}, 2, "--relative"},
+		{"relative error of 60%", []string{"demo", "--relative", "0.6"}, 2, "--relative"},
 		{"window 0", []string{"demo", "--window", "0s"}, 2, "window"},
 		{"no users", []string{"demo", "--users", "0"}, 2, "users"},
 		{"file flag without a file", []string{"demo", "--time-unit", "ms"}, 2, "--time-unit is only used with --input"},

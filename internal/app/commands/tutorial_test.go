@@ -110,7 +110,7 @@ func TestTheTutorialShowsCounts(t *testing.T) {
 	}
 	mustRun(t, strings.Fields(strings.TrimSuffix(replay, "done"))...)
 	stdout, stderr := mustRun(t, "run", "--config", "tollgate.yaml", "--until-end")
-	for _, want := range []string{"value  noise at 95 %  exactness", "/home", "/search", "as asked"} {
+	for _, want := range []string{"value   noise at 95%  exactness", "/home", "/search", "as asked"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("stdout does not say %q: %s", want, stdout)
 		}

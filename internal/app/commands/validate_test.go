@@ -109,7 +109,7 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 		"with private keys that may be added later"
 	file := onlyPublic
 	stdout, _ := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", file))
-	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1 % of") ||
+	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1% of") ||
 		strings.Contains(stdout, reserved) {
 		t.Errorf("without a reserve:\n%s", stdout)
 	}

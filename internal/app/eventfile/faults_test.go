@@ -137,8 +137,8 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		tooMany      bool
 	}{
 		{"none", 1000, 0, nil, false},
-		{"2 % with no digits", 980, 0, map[string]int{"N/A": 20}, false},
-		{"more than 2 % with no digits", 979, 0, map[string]int{"N/A": 21}, true},
+		{"2% with no digits", 980, 0, map[string]int{"N/A": 20}, false},
+		{"more than 2% with no digits", 979, 0, map[string]int{"N/A": 21}, true},
 		{"2 of the greatest 100", 900, 98, map[string]int{"EUR 1000": 2}, false},
 		{"3 of the greatest 100", 900, 97, map[string]int{"EUR 1000": 3}, true},
 		{"8 of usual size", 992, 0, map[string]int{"EUR 12": 8}, false},

@@ -82,7 +82,7 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 // Most reports whether more than half of the records were lost. --strict refuses such a run.
 func (l Loss) Most() bool { return 2*l.Lost > l.Records }
 
-// BadValues reports whether at least ten values, and more than 2 % of all values, could not be
+// BadValues reports whether at least ten values, and more than 2% of all values, could not be
 // read. The other values are then not representative.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 

@@ -19,7 +19,7 @@ type row struct {
 	total   uint64
 }
 
-// Part formats a part of a whole with its share: "3 of 40 records (7.5 %)".
+// Part formats a part of a whole with its share: "3 of 40 records (7.5%)".
 func Part(part, total uint64, noun string) string {
 	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(total, noun),
 		Share(float64(part), float64(total)))

@@ -38,7 +38,7 @@ func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 		if c.Typical == nil || *c.Typical > 1 || c.Shown < 0.45 && *c.Typical < 1 {
 			t.Errorf("a count of %v: %+v", c.Count, c)
 		} else if c.Shown == 1 && c.Met == 1 && *c.Typical > 0.1 {
-			t.Errorf("a count of %v meets ± 10 %% and is typically %v away", c.Count, *c.Typical)
+			t.Errorf("a count of %v meets ± 10%% and is typically %v away", c.Count, *c.Typical)
 		}
 		if want := math.Erfc(-z/math.Sqrt2) / 2; math.Abs(c.Shown-want) > 0.05 { // 4.5 standard errors
 			t.Errorf("a count of %v comes out with %v, by the normal law with %v", c.Count, c.Shown, want)

@@ -95,8 +95,8 @@ func (s *series) newestShare(m metricFacts, hidden bool) string {
 		return "The noise hides which share of the events of the window that ended at " + end +
 			" is counted in these values: there are too few of them."
 	}
-	text := fmt.Sprintf("About %.0f %% of the events of the window that ended at %s are counted in these values "+
-		"(between %.0f and %.0f %%, at %s %% confidence). The others were left out: they are beyond the allowances of "+
+	text := fmt.Sprintf("About %.0f%% of the events of the window that ended at %s are counted in these values "+
+		"(between %.0f and %.0f%%, at %s%% confidence). The others were left out: they are beyond the allowances of "+
 		"their users. In this share, a user with more than %s weighs no more than one with that many. If some users "+
 		"have far more, the real share is usually lower.",
 		100*share.Value, end, math.Floor(100*share.Low), math.Ceil(100*share.High),

@@ -54,7 +54,7 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 			typical, text := typicalNoise(value, relative)
 			percent := 100.
 			if !strings.Contains(text, "larger than the values") {
-				if _, err := fmt.Sscanf(text, "The noise is typically %f %% of", &percent); err != nil {
+				if _, err := fmt.Sscanf(text, "The noise is typically %f%% of", &percent); err != nil {
 					t.Errorf("%s, σ of %v: %q", name, relative, text)
 				}
 			}

@@ -80,7 +80,7 @@ func looksLike(t *testing.T, path string, got image.Image) {
 		}
 	}
 	if share := float64(far) / float64(len(a)); share > 0.03 {
-		t.Errorf("%.1f %% of %s look different; write it with -update, and look at it", 100*share, path)
+		t.Errorf("%.1f%% of %s look different; write it with -update, and look at it", 100*share, path)
 	}
 }
 

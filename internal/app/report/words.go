@@ -200,7 +200,7 @@ func (f metricFacts) wanted() string {
 }
 
 func (f metricFacts) target() string {
-	confidence := digits(f.Confidence*100) + " % confidence"
+	confidence := digits(f.Confidence*100) + "% confidence"
 	if metrickind.Of(f.Kind).ValueOf() != "" {
 		return "no target of its own: the noise follows from the noise of " + f.Of + "; intervals at " + confidence
 	}
@@ -232,7 +232,7 @@ func (f metricFacts) reached() string {
 
 // rank formats a rank, given in millionths.
 func rank(millionths int64) string {
-	return digits(float64(millionths)/(metrickind.RankUnit/100)) + " %"
+	return digits(float64(millionths)/(metrickind.RankUnit/100)) + "%"
 }
 
 // digits formats a number with six digits. It writes exponents as powers of ten, such as 10⁻⁶.

@@ -33,8 +33,8 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 	if page := check(rows); strings.Contains(page, "of the events of the window") {
 		t.Error("the page says a share of a window of which one number is missing")
 	}
-	const sentence = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these " +
-		"values (between 80 and 85 %, at 90 % confidence). The others were left out: they are beyond the allowances " +
+	const sentence = "About 82% of the events of the window that ended at 2025-03-03 00:02 are counted in these " +
+		"values (between 80 and 85%, at 90% confidence). The others were left out: they are beyond the allowances " +
 		"of their users. In this share, a user with more than 4 events weighs no more than one with that many. If " +
 		"some users have far more, the real share is usually lower. It includes events of keys that were not " +
 		"released.</p>"
@@ -44,7 +44,7 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 	}
 	const silent = "The noise hides which share of the events of the window that ended at 2025-03-03 00:03 is " +
 		"counted in these values: there are too few of them."
-	// from 0 to 100 %
+	// from 0 to 100%
 	wide := append(rows[:len(rows)-3:len(rows)-3], value("views.counted", "counted", 2, 10), value("views.counted",
 		"left_out", 2, 5))
 	v, err := newView(d, wide, report.Options{}, report.Live{})

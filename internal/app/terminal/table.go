@@ -167,9 +167,9 @@ func (t *Table) head(b *bufio.Writer) {
 		return
 	}
 	t.begun = true
-	margin := "noise at " + words.Digits(100*t.Confidence) + " %"
+	margin := "noise at " + words.Digits(100*t.Confidence) + "%"
 	if t.Intervals {
-		margin = words.Digits(100*t.Confidence) + " % interval"
+		margin = words.Digits(100*t.Confidence) + "% interval"
 	}
 	t.line(b, t.windowHead(), "key", "value", margin, "exactness")
 	width := t.timeWidth + t.keyWidth + valueWidth + t.marginWidth() + 4

@@ -43,11 +43,11 @@ func Rounded(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// Target formats the errors of a target: "± 5 % or ± 50"; "" without a target.
+// Target formats the errors of a target: "± 5% or ± 50"; "" without a target.
 func Target(relative, absolute float64) string {
 	var parts []string
 	if relative > 0 {
-		parts = append(parts, "± "+words.Digits(relative*100)+" %")
+		parts = append(parts, "± "+words.Digits(relative*100)+"%")
 	}
 	if absolute >= 1000 && absolute == math.Trunc(absolute) {
 		parts = append(parts, "± "+Number(absolute, 0))

@@ -14,11 +14,11 @@ import (
 // Width is the width of text for people, in columns.
 const Width = 80
 
-// Wrap breaks a text into lines of at most width characters, but never between a number and its %.
+// Wrap breaks a text into lines of at most width characters.
 func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && !strings.HasPrefix(word, "%") && utf8.RuneCountInString(line+" "+word) > width {
+		if line != "" && utf8.RuneCountInString(line+" "+word) > width {
 			lines, line = append(lines, line), ""
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")
@@ -36,15 +36,15 @@ func Paragraph(text string) string { return strings.Join(Wrap(text, Width), "\n"
 func Digits(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // Percent formats a share of 1 as a percentage of up to three digits, with at most one decimal. It
-// never rounds a share to 0 % or 100 %.
+// never rounds a share to 0% or 100%.
 func Percent(share float64) string {
 	switch {
 	case share > 0 && share < 0.001:
-		return "< 0.1 %"
+		return "< 0.1%"
 	case share < 1 && share > 0.999:
-		return "> 99.9 %"
+		return "> 99.9%"
 	}
-	return fmt.Sprintf("%.3g %%", math.Round(1000*share)/10)
+	return fmt.Sprintf("%.3g%%", math.Round(1000*share)/10)
 }
 
 // Capital capitalizes the first letter of a text.

@@ -89,11 +89,11 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 		s := newLossScene(t)
 		s.until(10*time.Minute, met{n: 98}, met{2, DeadLettered})
 		if s.losses.BadValues(stallNoon.Add(s.after)) {
-			t.Error("2 % are too many")
+			t.Error("2% are too many")
 		}
 		s.until(11*time.Minute, met{n: 98}, met{9, DeadLettered})
 		if !s.losses.BadValues(stallNoon.Add(s.after)) {
-			t.Error("more than 2 % are not too many")
+			t.Error("more than 2% are not too many")
 		}
 	})
 }

@@ -59,7 +59,7 @@ func run(ctx context.Context, a *command.App, path string, past []string, f cli.
 	progress := a.Progress()
 	r, err := audit.Run(ctx, d.Deployment, audit.Options{
 		Past: earlier, Logger: a.Checking(false).Logger,
-		Progress: func(percent uint64) { progress.Note("%d %% of the turns after %s", percent, progress.Elapsed()) },
+		Progress: func(percent uint64) { progress.Note("%d%% of the turns after %s", percent, progress.Elapsed()) },
 	})
 	progress.Flush()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 func figuresText(f deployment.Figures) string {
 	parts := []string{
 		"noise σ at least " + terminal.Rounded(f.Sigma),
-		fmt.Sprintf("± %s at %s %%", terminal.Rounded(f.Within), words.Digits(100*f.Confidence)),
+		fmt.Sprintf("± %s at %s%%", terminal.Rounded(f.Within), words.Digits(100*f.Confidence)),
 	}
 	switch {
 	case math.IsNaN(f.MeetableFrom):

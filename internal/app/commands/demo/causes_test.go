@@ -51,7 +51,7 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		want string // "" if nothing is said
 	}{
 		"another unit": {func(i int) int64 { return day(2025, i) / 1000 },
-			"500 of 500 records (100 %) have a time before 1990 or ahead of now: lines 2, 3, 4 and more; line 2 is " +
+			"500 of 500 records (100%) have a time before 1990 or ahead of now: lines 2, 3, 4 and more; line 2 is " +
 				"like 9999999999,x9,x. To read them, give --time-unit s (2025-03-03 to 2025-03-03)"},
 		"two units": {func(i int) int64 { return day(2025, i) / []int64{1000, 1}[i%2] },
 			"The file mixes units: these times need --time-unit s (2025-03-03 to 2025-03-03), and the others " +
@@ -85,7 +85,7 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 	}
 }
 
-// More than 2 % of broken rows refuse a file; users like NULL are left out with the others.
+// More than 2% of broken rows refuse a file; users like NULL are left out with the others.
 func TestUndecodableRowsRefuseAFile(t *testing.T) {
 	t.Parallel()
 	for bad, refuses := range map[int]bool{10: false, 11: true} {

@@ -228,7 +228,7 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 	return f.refused(bad, records, "are not text in UTF-8: "+where, "Give its encoding, for example --encoding cp1252")
 }
 
-// refuseUndecodable returns an error if more than 2 % of a file's records cannot be decoded: the
+// refuseUndecodable returns an error if more than 2% of a file's records cannot be decoded: the
 // others would not be representative.
 func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64) error {
 	bad, where := faults.Undecodable()

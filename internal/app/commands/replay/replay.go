@@ -104,7 +104,7 @@ func writeFile(ctx context.Context, a *command.App, f *replayFlags, client *kafk
 		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.noValue == event.NoValueSkip,
 		SkipBadValues: f.skipBadValues, UserSetting: "events.fields.user in " + f.config,
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
-		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
+		OnProgress: func(percent int64) { progress.Note("%d%% of the file after %s", percent, progress.Elapsed()) },
 	})
 	if err != nil {
 		return f.explainFile(err, to.format)

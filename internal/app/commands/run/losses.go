@@ -27,7 +27,7 @@ type losses struct {
 }
 
 // errBadValues ends a strict run: the values that can be read would not be representative.
-var errBadValues = command.Coded(command.ExitLosses, errors.New("more than 2 % of the values cannot be read, which "+
+var errBadValues = command.Coded(command.ExitLosses, errors.New("more than 2% of the values cannot be read, which "+
 	"--strict refuses: they are dead letters of class bad_value; "+
 	"correct the producer, or events.fields.value, events.decimals or events.decimal_comma"))
 

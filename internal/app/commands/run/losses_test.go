@@ -60,7 +60,7 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 	}
 }
 
-// A strict run stops once more than 2 % of the values cannot be read, and a run with an end says so
+// A strict run stops once more than 2% of the values cannot be read, and a run with an end says so
 // by its tallies.
 func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
@@ -72,11 +72,11 @@ func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
 		progress := terminal.NewProgress(new(bytes.Buffer), time.Now)
 		l := losses{wanted: true, before: bad(50, 10), strict: strict, badValues: make(chan struct{})}
 		if err := l.end(&runFlags{strict: strict}, bad(70, 990), progress); err != nil {
-			t.Errorf("2 %%: %v", err)
+			t.Errorf("2%%: %v", err)
 		}
 		if err := l.end(&runFlags{strict: strict}, bad(71, 989), progress); (command.ExitCode(err) ==
 			command.ExitLosses) != strict || !strict && err != nil {
-			t.Errorf("more than 2 %%: %v", err)
+			t.Errorf("more than 2%%: %v", err)
 		}
 		l.observe(pipeline.RunState{})
 		early := fired(l.badValues)

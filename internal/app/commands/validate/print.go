@@ -100,7 +100,7 @@ func (p validateText) CountTables() (tables []string) {
 			half, met, typical := "–", "–", "–"
 			if c.Typical != nil && c.Shown > 0 {
 				if typical, stated = words.Percent(*c.Typical), true; *c.Typical > 1 {
-					typical = "> 100 %"
+					typical = "> 100%"
 				}
 			}
 			if c.Shown > 0 {

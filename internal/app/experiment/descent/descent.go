@@ -169,7 +169,7 @@ var notes = []string{
 	"\"Filtered\" takes the iterate with the highest training accuracy out of eight, which are five steps apart and " +
 		"begin at step k, like the paper. Neither the paper nor this experiment pays for looking at the training " +
 		"accuracy. The private stop pays a hundredth of ρ: a continual count of the examples that have left " +
-		"(state/continual) shows when fewer than 80 % remain. The sparse stop also pays: sparse vector " +
+		"(state/continual) shows when fewer than 80% remain. The sparse stop also pays: sparse vector " +
 		"(transforms/mechanisms) publishes at each look only whether to stop.",
 	"Filtering helps if the clip is too large or the noise too low, because every account then pays for too few " +
 		"steps. If everything is tuned, there is little left to gain. The more difficult examples have left, the " +

@@ -42,7 +42,7 @@ func TestCostsAreThoseOfThePaper(t *testing.T) {
 	}
 }
 
-// Both stops end training at the first check with fewer than 80 % active. With these numbers their
+// Both stops end training at the first check with fewer than 80% active. With these numbers their
 // noise misleads the count once in 10^9 checks, and sparse vector once in 10^3 (the seeds are
 // fixed).
 func TestTheStopsEndTrainingInTime(t *testing.T) {

@@ -95,7 +95,7 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 			"An individual ε depends on the user's data, so it must not be published.",
 			"Noise levels are rounded down to a grid, so that the computation is cheap even for many users (Appendix " +
 				"D): the ε by distributions is an upper bound. For Rényi divergences, noise levels are rounded up to " +
-				"a grid of 1 %, so that the ε by RDP is, if anything, too low.",
+				"a grid of 1%, so that the ε by RDP is, if anything, too low.",
 		},
 	}, nil
 }

@@ -72,6 +72,6 @@ func TestACapLosesWhatComesLater(t *testing.T) {
 		}
 	}
 	if math.Abs(beyond-200./3) > 1e-12 {
-		t.Errorf("%v %% are left out", beyond)
+		t.Errorf("%v%% are left out", beyond)
 	}
 }

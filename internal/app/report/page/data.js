@@ -62,7 +62,7 @@ function load(metric) {
   const m = { ...metric, keys: null }, first = metric.parts && metric.parts[0];
   m.kind = !first ? "key" : first.edges ? "bucket" : "quantile"; // of the series that share a panel
   m.ranked = m.kind === "quantile";
-  m.unit = first && first.edges ? " %" : "";
+  m.unit = first && first.edges ? "%" : "";
   m.all = metric.keys.map((k, i) => series(m, k, i));
   m.series = together(m.all);
   m.largest = [...m.series].sort((a, b) => b.size - a.size || a.rank - b.rank);

@@ -71,4 +71,4 @@ function windowText(start, end) {
   return from + " " + clock(start) + "\u2013" + (from === to || (end % day === 0 && end - start < day) ? last : to + " " + last);
 }
 
-const percent = (part) => +(100 * part).toPrecision(6) + " %";
+const percent = (part) => +(100 * part).toPrecision(6) + "%";

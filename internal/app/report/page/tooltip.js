@@ -43,7 +43,7 @@ function change(m, s, i) {
   const by = s.value[i] - s.value[before], error = Math.hypot(margin(s, i), margin(s, before)), old = s.value[before];
   if (Math.abs(by) <= error) return note("", "no clear change");
   const percent = !s.unit && old > 2 * margin(s, before);
-  return note(by > 0 ? "\u25b2 " : "\u25bc ", (by > 0 ? "+" : "\u2212") + (percent ? +(100 * Math.abs(by) / old).toPrecision(2) + " %" : number(Math.abs(by), error, s.fine) + (s.unit && " points")));
+  return note(by > 0 ? "\u25b2 " : "\u25bc ", (by > 0 ? "+" : "\u2212") + (percent ? +(100 * Math.abs(by) / old).toPrecision(2) + "%" : number(Math.abs(by), error, s.fine) + (s.unit && " points")));
 }
 
 function swatch(color, opacity = 1) {

@@ -19,7 +19,7 @@ const used = (async () => {
     }
 
     // The newest values come first, and a change only where it is more than noise.
-    check("cards", /^weather[\d,]+± \d+▼ −\d+ %$/.test(cards()[0]) && cards()[2] === "примерno value", cards());
+    check("cards", /^weather[\d,]+± \d+▼ −\d+%$/.test(cards()[0]) && cards()[2] === "примерno value", cards());
     check("the window of the cards", first.querySelector(".when").textContent === "Newest values: 2025-03-06 23:00–00:00 UTC, and the change from the window before", first.querySelector(".when").textContent);
     const changes = [...charts[1].querySelectorAll(".change")].map((e) => e.textContent);
     check("noise is no change", changes.join() === "no clear change,no clear change", changes);
@@ -31,7 +31,7 @@ const used = (async () => {
       clientX: box.left + x * box.width, clientY: box.top + y * box.height, pointerType: "touch", button: 0, pointerId: 1, bubbles: true,
     }));
     move("pointermove", 0.5, 0.5);
-    for (const part of ["2025-03-04", "UTC", "noise at 95 %", "weather", "not released in this window"]) check("the tooltip says " + part, !tip.hidden && tip.textContent.includes(part), tip.textContent);
+    for (const part of ["2025-03-04", "UTC", "noise at 95%", "weather", "not released in this window"]) check("the tooltip says " + part, !tip.hidden && tip.textContent.includes(part), tip.textContent);
     move("pointerleave", 0.5, 0.5);
     check("the tooltip leaves", tip.hidden);
     for (const [key, begin] of [["Home", "2025-03-03 00:00–01:00: weather "], ["ArrowRight", "2025-03-03 01:00–02:00: weather "], ["End", "2025-03-06 23:00–00:00: weather "]]) {

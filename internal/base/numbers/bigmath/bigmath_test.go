@@ -28,7 +28,7 @@ func parse(t *testing.T, digits string) *big.Float {
 	return x
 }
 
-// e and ln 2 to 100 decimals (OEIS A001113, A002162), the 97.5 % quantile of the normal
+// e and ln 2 to 100 decimals (OEIS A001113, A002162), the 97.5% quantile of the normal
 // distribution to 39 as mpmath computes it, √2·erfinv(0.95).
 const (
 	digitsE   = "2.7182818284590452353602874713526624977572470936999595749669676277240766303535475945713821785251664274"
