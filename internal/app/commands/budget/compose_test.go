@@ -76,7 +76,7 @@ func TestBudgetComposeRefusesBadInput(t *testing.T) {
 		{good + "--epsilon -1", "--epsilon must be"},
 		{good + "--epsilon 1 --accountant moments", "--accountant"},
 		{good + "--epsilon 1 --group 0", "--group 0"},
-		{"--mechanism laplace:scale=1:sampling=0.1 --group 2 --delta 1e-6", "no known cost for a group"},
+		{"--mechanism laplace:scale=1:sampling=0.1 --group 2 --delta 1e-6", "is known for a group"},
 	}
 	for _, bad := range []struct{ mechanism, want string }{
 		{"", `unknown mechanism ""`},

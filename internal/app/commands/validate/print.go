@@ -60,7 +60,7 @@ func targetOf(m *plan.Metric) string {
 	case metrickind.Of(m.Kind).Statistic != nil:
 		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
-	target += " at " + words.Digits(m.Confidence*100) + " %"
+	target += " at " + words.Digits(m.Confidence*100) + "%"
 	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // the target of the number of events follows from them
 		target = "set by its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
 	}
@@ -94,7 +94,7 @@ func (p validateText) CountTables() (tables []string) {
 			continue
 		}
 		size := cmp.Or(metrickind.Of(m.Kind).Texts.Size, "count")
-		rows := [][]string{{size, "typical noise", "released", "noise at " + words.Digits(100*m.Confidence) + " %",
+		rows := [][]string{{size, "typical noise", "released", "noise at " + words.Digits(100*m.Confidence) + "%",
 			"meets the target"}}
 		for _, c := range m.Expected {
 			half, met, typical := "–", "–", "–"
@@ -120,7 +120,7 @@ func (p validateText) CountTables() (tables []string) {
 	}
 	if stated {
 		tables = append(tables, words.Paragraph("Typical noise is how far values typically are from counts of that "+
-			"size; a missing value counts as 100 %. Events beyond the allowance add to that error: tollgate plan "+
+			"size; a missing value counts as 100%. Events beyond the allowance add to that error: tollgate plan "+
 			"forecasts both from your events."))
 	}
 	return tables
@@ -136,5 +136,5 @@ func chance(v float64) string {
 	case v > 0.995:
 		return "always"
 	}
-	return fmt.Sprintf("%.0f %%", 100*v)
+	return fmt.Sprintf("%.0f%%", 100*v)
 }

@@ -100,7 +100,7 @@ func users(ctx context.Context, o experiment.Options) (*experiment.Result, error
 	}, nil
 }
 
-func percent(q float64) string { return experiment.Column{}.Format(100*q) + " %" }
+func percent(q float64) string { return experiment.Column{}.Format(100*q) + "%" }
 
 // spent holds the cost of a user's gradients.
 type spent struct {
