@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ForEver, as a limit, means that AwaitBroker waits until ctx ends.
+// ForEver is the limit with which AwaitBroker waits until ctx ends.
 const ForEver = time.Duration(math.MaxInt64)
 
 // awaitEvery is the interval between attempts to reach a broker that does not respond.
