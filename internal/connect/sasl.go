@@ -31,7 +31,7 @@ func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) 
 	return passwordMechanism{current, current.last.Reveal().Name(), s.User}, nil
 }
 
-// passwordOf returns the current password.
+// passwordOf returns the current password; internal/app/config/secret.go reads it at first.
 func passwordOf(s *deployment.SASL) (string, error) {
 	if s.PasswordFile == "" {
 		return s.Password.Reveal(), nil

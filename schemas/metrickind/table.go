@@ -1,7 +1,7 @@
 package metrickind
 
-// kinds is the table of all kinds. Kinds that a configuration can name are in the order in which
-// messages list them. The first kind is the default.
+// kinds has all kinds, in the order of messages; the first is the default. For a new kind, add an
+// entry here, its computation in internal/app/audit/reference, and a row in docs/guarantee.md.
 var kinds = [...]Kind{
 	events(),
 	distinctUsers(),

@@ -50,9 +50,9 @@ type admission struct {
 	tallies      []schemas.WindowTally
 }
 
-// admit decides, for each window that ends, how many of a user's events count, and reserves the
-// worst-case cost of these events. It takes the windows in admission order. A user who has no
-// counted event in a window pays nothing for it, and can still be admitted to later windows.
+// admit admits a user to the windows that end, in admission order, and reserves the worst-case cost
+// of the events that count. affordable.go decides how many events the account can pay for. A user
+// without a counted event in a window pays nothing for it, and can be admitted to later windows.
 func (a *admission) admit(u *member) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	admitted := a.scratch.bitsFor(len(a.ended.windows))

@@ -3,7 +3,7 @@
 // holds the parts that they share.
 //
 // command/configfile.go reads a configuration file through internal/app/config (load.go), and
-// demo/settings.go reads the demo's flags. command/signals.go handles SIGINT and SIGTERM: they
+// demo/check_flags.go checks the demo's flags. command/signals.go handles SIGINT and SIGTERM: they
 // drain the run, which ends in pipeline/internal/reading (run_end.go) once the open turn is
 // settled. If Kafka prevents that, pipeline/internal/watch ends the run.
 //

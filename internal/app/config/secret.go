@@ -68,7 +68,7 @@ func (f *File) key(path string, o Options, standIn byte) (key [32]byte) {
 	return key
 }
 
-// password stores a password in *to if a field names a file or a variable that contains it.
+// password stores a password in *to if a field names its source; connect/sasl.go rereads the file.
 func (f *File) password(path string, to *secret.Of[string], file string) {
 	doc := f.document
 	if variable := doc.text(path + ".password_env"); variable != "" {
