@@ -39,7 +39,7 @@ type subject struct {
 
 // subjectSettings are the settings that differ between the configuration files of campaigns.
 type subjectSettings struct {
-	name        string // of the deployment
+	name        string // the deployment's
 	events      string // topic; newSubject derives it from the name
 	broker      string // empty: the proxy
 	window      time.Duration

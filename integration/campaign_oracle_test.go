@@ -97,8 +97,7 @@ func (c *campaign) loggedNothingAlarming(p *proc) {
 	}
 }
 
-// sameAs runs a deployment to its end and compares its values and tallies with those of the
-// subject.
+// sameAs runs a deployment to its end and compares its values and tallies with the subject's.
 func (c *campaign) sameAs(s, calm *subject, got published, tallies pipeline.Tallies) {
 	c.t.Helper()
 	want := c.toTheEnd(calm)

@@ -41,7 +41,7 @@ func startProxy(t testing.TB) *proxy {
 	return p
 }
 
-// to sets the address to which new connections go.
+// to sets the address for new connections.
 func (p *proxy) to(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -57,8 +57,8 @@ type subjectRow struct {
 
 // The real binary runs on a real broker. While turns settle, processes are killed, paused and
 // started twice, the network freezes, slows down and breaks, and the broker dies. The counts equal
-// those of the sequential reference, byte for byte. For deployments that are not changed, they also
-// equal those of an undisturbed run of the same binary.
+// the sequential reference's, byte for byte. For deployments that are not changed, they also equal
+// those of an undisturbed run of the same binary.
 func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	if os.Getenv(campaignVariable) != "1" {
 		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s, %s and %s choose others)",

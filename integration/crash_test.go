@@ -40,7 +40,7 @@ func (d *deployment) crashAt(point string, turn uint64, skip int) {
 	j := d.job()
 	j.CrashAt, j.CrashTurn, j.Skip = point, turn, skip
 	switch kind, _, _ := strings.Cut(point, "-"); kind {
-	case "passed": // the first one is that of group 0, about what is redone; the others follow
+	case "passed": // group 0's is the first one, about what is redone; the others follow
 		j.Readers, j.CrashTurn = 2, 0
 	case "reader":
 		j.Readers = 2 // with one reader there is no such point

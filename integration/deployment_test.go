@@ -20,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// patienceVariable sets patience. It is shorter for mutants, most of which hang.
+// patienceVariable sets patience. It is shorter for mutants, because most of them hang.
 const patienceVariable = "TOLLGATE_INTEGRATION_PATIENCE"
 
 // patience limits every wait, so that a pipeline that hangs fails its test and not the whole suite.

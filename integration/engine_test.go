@@ -18,8 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// On each engine, the same log gives the same counts, settlements and ledger, byte for byte; they
-// equal those of the reference.
+// On each engine, the same log gives the same counts, settlements and ledger, byte for byte, and
+// equals the reference.
 func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	broker := startBroker(t)
 	arrivals := scatter(calm(60).arrivals(), 2, 1)
@@ -67,7 +67,7 @@ func onPrism(ctx context.Context, p *beam.Pipeline) error {
 	return err
 }
 
-// written returns the bytes on counts and ledger, and those of the settlements on control, by
+// written returns the bytes on counts and ledger, and the settlements' bytes on control, by
 // partition.
 func (d *deployment) written() map[string][]string {
 	d.t.Helper()

@@ -104,7 +104,7 @@ func TestInvariant2AFinishedDeploymentPublishesNothingNew(t *testing.T) {
 	d.verify()
 }
 
-// Calls that only read change no topic, not even those of events and dead letters.
+// Calls that only read change no topic, not even the topics of events and dead letters.
 func TestInvariant7ReadingChangesNothing(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "reading", 1)
 	d.load(scatter(calm(6).arrivals(), 1, 1))

@@ -32,8 +32,8 @@ const flinkSlots = 2
 
 // The real binary runs on a real Flink cluster and a real broker. Workers, TaskManagers, the
 // JobManager and submitters are killed, a TaskManager is frozen for a minute, and jobs are
-// submitted twice, or drained and submitted at another parallelism. The counts equal those of the
-// sequential reference and, byte for byte, those of an undisturbed run in one process.
+// submitted twice, or drained and submitted at another parallelism. The counts equal the sequential
+// reference's and, byte for byte, the counts of an undisturbed run in one process.
 func TestInvariant5AFlinkCampaignChangesNothing(t *testing.T) {
 	if os.Getenv(flinkVariable) != "1" {
 		t.Skipf("faults on a real cluster of Flink take minutes: `.ci/run flink`, or %s=1 (%s chooses how many)",

@@ -65,7 +65,7 @@ func (d *deployment) independentLog() events {
 }
 
 // independentRecords reads the committed records and the markers of a topic with franz-go's own
-// client, those of each partition in the order of the log.
+// client. Each partition's records are in the order of the log.
 func independentRecords(t testing.TB, broker, topic string, partitions int) []*kgo.Record {
 	t.Helper()
 	ctx := patient(t)

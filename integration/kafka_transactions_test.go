@@ -72,7 +72,7 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 		for _, u := range producers {
 			u.begin()
 		}
-		// Records of the first producer come between those of a transaction that may be aborted.
+		// The first producer's records lie between records of a transaction that may be aborted.
 		for p := range int32(2) {
 			half := len(part[p]) / 2
 			producers[1].write(p, ghost, ghost, ghost)

@@ -29,7 +29,7 @@ import (
 const roleVariable = "TOLLGATE_INTEGRATION_ROLE"
 
 const (
-	brokerVariable    = "TOLLGATE_INTEGRATION_BROKER"     // address at which a broker listens
+	brokerVariable    = "TOLLGATE_INTEGRATION_BROKER"     // address of a broker
 	brokerDirVariable = "TOLLGATE_INTEGRATION_BROKER_DIR" // directory of its log; empty: in memory
 )
 
@@ -111,7 +111,7 @@ func (j jobConfig) compile() (*pipeline.Deployment, error) {
 // line is one JSON object of a runner process's output.
 type line struct {
 	Turn  uint64 // settled; 0 before the pipeline starts
-	Held  string `json:",omitempty"` // point at which a delay begins
+	Held  string `json:",omitempty"` // point where the delay begins
 	Done  *pipeline.RunResult
 	Error string `json:",omitempty"`
 	Kind  string `json:",omitempty"` // name of the sentinel in Error

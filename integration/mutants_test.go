@@ -142,7 +142,7 @@ func protocolMutants() []mutant {
 	}
 }
 
-// Tests that catch several mutants. Those of readers have several READs in every run.
+// Tests that catch several mutants. The tests of readers have several READs in every run.
 const (
 	readersTest      = "TestInvariant5SeveralReadersEqualTheReference"
 	liveReadersTest  = "TestInvariant6SeveralReadersOfLiveEvents"

@@ -54,7 +54,7 @@ func (c *campaign) restart(nodes ...*realkafka.Broker) {
 // Three brokers have copies of every topic. In the middle of turns, a node is stopped, killed, or
 // killed before it has responded to writes; two nodes are killed; and a topic has too few replicas
 // in sync. Turns continue if enough nodes are left; otherwise they wait, and the run logs the
-// cause. The counts equal those of the reference and of an undisturbed run.
+// cause. The counts equal the reference's and an undisturbed run's.
 func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 	c, nodes := startNodes(t)
 	s := c.newSubject(subjectSettings{name: "campaign-nodes", broker: c.addr, window: 10 * time.Second, slots: 10},

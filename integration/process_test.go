@@ -126,7 +126,7 @@ func (c *child) wait(timeout time.Duration) (*line, error) {
 	return c.end, nil
 }
 
-// last is wait for tests in which a process that hangs is a failure.
+// last is wait for tests that fail if a process hangs.
 func (c *child) last(t testing.TB) *line {
 	t.Helper()
 	return must.Have(c.wait(patience))

@@ -79,8 +79,8 @@ type soakSample struct {
 	resident  float64 // bytes
 }
 
-// The real binary runs on a real broker with a fault in every minute. The counts equal those of the
-// sequential reference and of an undisturbed run. A run that cannot continue is not ready within
+// The real binary runs on a real broker with a fault in every minute. The counts equal the
+// sequential reference's and an undisturbed run's. A run that cannot continue is not ready within
 // half a minute, and is ready again within a minute after the fault. Its memory does not grow.
 func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 	lasts, err := time.ParseDuration(os.Getenv(soakVariable))

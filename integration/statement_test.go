@@ -13,8 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// A statement has all accounts of its user, equal to those of the reference, over periods and a
-// change.
+// A statement has all accounts of its user, equal to the reference's, over periods and a change.
 func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBroker(t), "statement", 3)
@@ -102,7 +101,7 @@ func checkStatements(t *testing.T, d *deployment, arrivals []arrival, whole bool
 // paid is the charge for one window of a metric.
 type paid struct {
 	metric string
-	end    int64 // of the window
+	end    int64 // the window's
 	cost   int64
 }
 

@@ -31,7 +31,7 @@ type ChangeOptions struct {
 	// Logger receives warnings about foreign records on the deployment's topics; nil: discarded.
 	Logger *slog.Logger
 	// MakeTopics creates the missing topics of the configuration; nil creates none. Change calls it
-	// after all checks other than those of the topics themselves.
+	// after all checks except the checks of the topics themselves.
 	MakeTopics func(context.Context) error
 }
 

@@ -26,8 +26,8 @@ func openDeployment(ctx context.Context, d *deployment.Deployment, log *slog.Log
 
 // openControl opens the control log and compares its deployment with the record kept with the keys.
 // If the record lists the deployment on another cluster, openControl returns that entry as
-// elsewhere. Errors are those of controllog.Open, and ErrOtherPromise if the record does not list
-// the deployment, or if it lists a deployment but control contains none.
+// elsewhere. It returns the errors of controllog.Open, and ErrOtherPromise if the record does not
+// list the deployment, or if it lists a deployment but control contains none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record

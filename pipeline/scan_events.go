@@ -26,7 +26,7 @@ type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 // that a run would accept if the topic contained no other record. Event.Passes shows which of
 // Config.Events.Format.Filters the event passes. Use ScanEvents for planning, on the trusted side:
 // fn receives raw data. ScanEvents changes nothing and does not need a HEADER. It returns an error
-// of fn at once and unchanged; other errors are those of the broker and the registry.
+// of fn at once and unchanged; other errors are from the broker and the registry.
 func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts,
 	error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))

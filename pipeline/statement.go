@@ -106,7 +106,7 @@ type SpentQuantile struct {
 }
 
 // ReadSpentByAll returns the spending of all users in each budget period on the ledger. It needs
-// memory for one shard, plus eight bytes for every account. Errors are those of ReadStatement.
+// memory for one shard, plus eight bytes for every account. Errors are as in ReadStatement.
 func ReadSpentByAll(ctx context.Context, d *deployment.Deployment) (*SpentByAll, error) {
 	out := &SpentByAll{Periods: []SpentInPeriod{}}
 	err := readAccounts(ctx, d, func(c *admin.Change) error {

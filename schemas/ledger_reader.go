@@ -143,7 +143,7 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 
 // NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn. Of two
 // snapshots as of the same turn it returns the one from the later epoch. The bool is false if there
-// is none. Errors: those of JoinSnapshot.
+// is none. It returns the errors of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for slot := range uint64(2) {

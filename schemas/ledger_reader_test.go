@@ -171,7 +171,7 @@ func TestTheReaderDoesNotDependOnCompaction(t *testing.T) {
 	})
 }
 
-// Of two snapshots as of one turn, the later epoch's counts, whichever slot has it.
+// If two snapshots are as of one turn, the later epoch's counts, whichever slot has it.
 func TestRuleTheLaterSnapshotOfATurnCounts(t *testing.T) {
 	for later := range 2 {
 		var l LedgerReader

@@ -151,7 +151,7 @@ func sumsFiner(scale *metrickind.Scale) int64 {
 	return metrickind.SumsFiner(scale.Levels())
 }
 
-// topOfNodes returns the top precision of a tree's nodes. top is that of the number of events.
+// topOfNodes returns a tree's top precision of nodes, from the top precision for counting events.
 func topOfNodes(top units.Precision) *big.Int {
 	return new(big.Int).Mul(top.Big(), big.NewInt(metrickind.NodesFiner))
 }

@@ -23,7 +23,7 @@ type Figures struct {
 }
 
 // FiguresOf returns the Figures of every metric that is not a component or statistic of another
-// metric. Errors are those of release.PlanOf and SimulateUsers.
+// metric. It returns the errors of release.PlanOf and SimulateUsers.
 func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {

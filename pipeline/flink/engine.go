@@ -84,8 +84,8 @@ func Check(ctx context.Context, o Options) error {
 }
 
 // Engine returns an engine for pipeline.Workers. The engine submits a pipeline and returns when its
-// job has ended. If the JobManager has lost the job, the engine submits it again. Errors: those of
-// Check, ErrClasses, *JobError, the error of job.Failing, or the cause of ctx.
+// job has ended. If the JobManager has lost the job, the engine submits it again. Errors: the
+// errors of Check, ErrClasses, *JobError, the error of job.Failing, or the cause of ctx.
 func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.Job) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Away = cmp.Or(o.Away, time.Minute)

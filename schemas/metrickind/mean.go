@@ -11,7 +11,7 @@ const Mean = "mean"
 // mean returns the kind Mean. The components of a mean are N, the number of kept events, and S =
 // Σ(2v − min − max) over the clamped values v of these events. The mean is (min + max)/2 + S/2N. A
 // user adds at most Events to N and at most Events·(max − min) to S. The noise of S is max − min
-// times that of N, so both have the same maximum cost (docs/guarantee.md, "Several components").
+// times the noise of N, so both have equal maximum costs (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
 		Name:  Mean,

@@ -6,7 +6,7 @@ import "math/big"
 const MaxComponents = 4
 
 // Vector describes the computation of one released value from a count's noisy components. The first
-// component is that of the kind itself: it counts events, climbs its ladder and stops. Each further
+// component belongs to the kind itself: it counts events, climbs its ladder and stops. Each further
 // component is a single draw. Its precision is the same fraction of its top precision as that at
 // which the first component stopped. All components have the same maximum cost to a user, except
 // alongside a tree: see Kind.Square and SumsFiner.

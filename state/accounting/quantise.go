@@ -33,7 +33,7 @@ type Quantiser struct {
 // NewQuantiser returns a quantiser that clips vectors to a norm of clip, in the vectors' unit, and
 // returns integers in units of 1/scale. The error is a *units.RangeError unless clip and scale are
 // finite and above 0 and (clip·scale)² is from 1 to 2^62. With a scale of at least 2^10/clip,
-// rounding is small compared with noise whose size is that of a clipped vector.
+// rounding is small compared with noise as large as a clipped vector.
 func NewQuantiser(clip, scale float64) (Quantiser, error) {
 	for name, v := range map[string]float64{"clip": clip, "scale": scale} {
 		if !(v > 0 && v <= math.MaxFloat64) {

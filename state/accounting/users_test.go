@@ -38,7 +38,7 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 	for _, c := range []struct {
 		policy     accounting.Policy
 		want       [][]string
-		left, paid float64 // of user "b"
+		left, paid float64 // user "b"
 	}{
 		// b's 0.75 does not fit after 0.5; its 0.25 does, unless it is out for good.
 		{accounting.ForRound, [][]string{{"a", "b"}, {"a"}, {"a", "b"}, {"a", "b"}, {}}, 0, 1},

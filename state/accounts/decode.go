@@ -69,7 +69,7 @@ func (d *accountDecoder) next() (Entry, error) {
 	return e, nil
 }
 
-// key decodes an id and a period, and checks that they come after those of the previous account.
+// key decodes an id and a period, and checks that they follow the previous account's.
 func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {

@@ -100,7 +100,7 @@ func (f *Filter) Spend(n Noise) error {
 // noBucket is returned instead of a bucket for infinite noise, which costs nothing.
 const noBucket = -1
 
-// admits returns the bucket for n. Its error is that of Spend.
+// admits returns the bucket for n. It returns the same error as Spend.
 func (f *Filter) admits(n Noise) (int, error) {
 	if err := n.Validate(); err != nil {
 		return 0, err

@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// families are those of mechanisms that the peers have, too; mixed draws from all but the last two.
+// families of mechanisms that the peers have, too. mixed draws from all but the last two.
 var families = []string{"gaussian", "sampled", "laplace", "discrete-gaussian", "eps-delta", "randomized-response",
 	"mixed"}
 

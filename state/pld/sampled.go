@@ -142,7 +142,7 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	}
 	c.added += 2
 	if d == Add {
-		// At outputs that are impossible under P, the loss is finite: that of an absent individual.
+		// At outputs that are impossible under P, an absent individual's finite loss applies.
 		if inner.infinity > 0 {
 			c.atom(s.maxAbsentLoss(), inner.infinity)
 		}

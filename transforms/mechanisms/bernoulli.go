@@ -87,7 +87,7 @@ func geometric(t uint64, src Source) (uint64, error) {
 }
 
 // twoSided draws an integer X with P(X = x) proportional to exp(−|x|/t), exactly, by Algorithm 2 of
-// Canonne, Kamath and Steinke. Its requirements are those of geometric.
+// Canonne, Kamath and Steinke. It has the same requirements as geometric.
 func twoSided(t uint64, src Source) (int64, error) {
 	for {
 		y, err := geometric(t, src)

@@ -62,7 +62,7 @@ func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 
 // GDP returns the price of a release for an individual who changes the value by at most
 // sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). The sensitivity is rounded
-// up to the lattice, and σ does not exceed that of the noise.
+// up to the lattice, and σ does not exceed the σ of the noise.
 func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	squared, err := g.squared(sensitivity)
 	if err != nil {

@@ -76,7 +76,7 @@ func leastPrecisionFor(t Target, z, kappa *big.Rat) *big.Int {
 }
 
 // TopFor returns the least top precision with which a ladder meets the absolute target of s. It
-// ignores First, Top and Private. Errors are those of Target.Check, or a *units.RangeError.
+// ignores First, Top and Private. It returns an error of Target.Check, or a *units.RangeError.
 func TopFor(s Spec) (units.Precision, error) {
 	if err := s.Target.Check(); err != nil {
 		return units.Precision{}, err

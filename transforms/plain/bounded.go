@@ -17,8 +17,8 @@ func init() {
 
 // FilterBounded is Filter for bounded input. It also runs on engines without state and timers: it
 // groups all events of a user and decides the user's windows one after another. Input, output and
-// decisions are those of Filter, but the output is in the global window and appears at the end. No
-// event is late. All events of a user must fit in memory.
+// decisions are the same as for Filter, but the output is in the global window and appears at the
+// end. No event is late. All events of a user must fit in memory.
 func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	s = s.Scope("plain.FilterBounded")
 	identified, rejected := t.identify(s, events)

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Of 200 cells each, intervals at 95% hold the true share in 95%, and at most 5% of all values
+// With 200 cells each, intervals at 95% hold the true share in 95%, and at most 5% of all values
 // claim to have met the target but have a greater error: whatever the law of the values, and even
 // for the share below an edge. A rate of exactly 5% would fail with a probability below 1e-6 for
 // each of the settings.

@@ -136,7 +136,7 @@ func valuesOf(shape func(u float64) int64, events int64) map[int64]int64 {
 	return values
 }
 
-// Of 200 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the quantile in 95%,
+// With 200 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the quantile in 95%,
 // and at most 5% of all values claim to have met the target but have a greater rank error:
 // whatever the law of the values. A rate of exactly 5% would fail with a probability below 1e-6.
 func TestIntervalsOfQuantilesHold(t *testing.T) {

@@ -46,7 +46,7 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 	return specs
 }
 
-// Of 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the mean in 95%, and
+// With 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the mean in 95%, and
 // at most 5% of all values claim to have met the target but miss it: wherever the mean lies, and
 // however many events there are. A rate of exactly 5% would fail with a probability below 1e-6.
 func TestIntervalsOfMeansHold(t *testing.T) {

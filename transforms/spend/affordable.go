@@ -11,7 +11,7 @@ import (
 
 // This file decides which of a user's events the budget pays for. The others are Beyond.
 
-// affordable returns, for each of the user's keys, the amount for which the allowance pays.
+// affordable returns, for each of the user's keys, the amount that the allowance can pay for.
 func (c *clipper) affordable(allowance units.Mu2) []uint64 {
 	if c.m.countsByRank() {
 		c.upperBounds = true

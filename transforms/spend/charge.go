@@ -77,7 +77,7 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices holds the precisions for which the contributors to a decided turn pay.
+// prices holds the precisions that the contributors to a decided turn pay for.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow

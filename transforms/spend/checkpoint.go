@@ -65,7 +65,7 @@ type Left struct {
 
 // Standings returns a user's accounts as of a settled turn, oldest budget period first. end is the
 // time at which that turn ends. forgotten reports whether the user was forgotten. Turns that are
-// decided but not settled are excluded. Errors are those of Checkpoint except ErrInterrupted.
+// decided but not settled are excluded. It returns the errors of Checkpoint except ErrInterrupted.
 func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing,
 	forgotten bool, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
@@ -101,7 +101,7 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 }
 
 // Spent appends to spent[period], for every account of a shard, the amount that the account has
-// spent as of a settled turn. Errors are those of Standings.
+// spent as of a settled turn. It returns the same errors as Standings.
 func (e *Engine) Spent(ctx context.Context, n int, settled uint64, spent map[int64][]units.Mu2) error {
 	s := e.shard(n)
 	s.mu.Lock()

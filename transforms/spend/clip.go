@@ -48,7 +48,7 @@ type kept struct {
 // contribution returns the size of the contribution: the count's sensitivity to this user.
 func (k kept) contribution() uint64 { return size(k.total) }
 
-// size returns |n|, also for n = −2⁶³.
+// size returns |n|, even for n = −2⁶³.
 func size(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
@@ -194,7 +194,7 @@ func (c *clipper) eventsOf(k *userKey, part, total uint64) uint64 {
 	return events
 }
 
-// addKept adds a key, of which the amount n is counted, to c.kept.
+// addKept adds a key, with the counted amount n, to c.kept.
 func (c *clipper) addKept(k *userKey, n uint64) {
 	total := int64(n)
 	if c.m.countsByRank() {
@@ -253,7 +253,7 @@ func (c *clipper) collectRecords(k *userKey, matches []bool) error {
 				rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
-	// Both numbers saturate. That of a label may saturate before the sum of its records does.
+	// Both numbers saturate. A label's number may saturate before the sum of its records does.
 	if n < k.n || n > k.n && k.n < math.MaxUint32 {
 		return errRecords
 	}

@@ -21,7 +21,7 @@ type Removed struct {
 // The settled turn must be the last turn of the user's shard. Forget first writes a snapshot in
 // which a mark replaces the user's accounts and the user's events in open windows. It then writes a
 // tombstone for every other key in the shard's ledger. If it is interrupted, the next start finds
-// either the user or the mark, and Forget can be repeated. Errors are those of Checkpoint.
+// either the user or the mark, and Forget can be repeated. Errors are as in Checkpoint.
 func (e *Engine) Forget(ctx context.Context, id accounts.ID, epoch int64, settled uint64) (Removed, error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	snapshot, err := e.Checkpoint(ctx, n, epoch, settled)

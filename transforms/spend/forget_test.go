@@ -16,7 +16,7 @@ import (
 
 // TestRuleAForgottenUserNeverCountsAgain: after Forget and compaction, the ledger has nothing of
 // the user, whose later events change neither a count nor the ledger's accounts, through restarts
-// and resharding. Every other user counts exactly as if this one had never been there, also in
+// and resharding. Every other user counts exactly as if this one had never been there, even in
 // windows that were open. Forget may be torn off anywhere, and turns may be played before it is
 // repeated.
 func TestRuleAForgottenUserNeverCountsAgain(t *testing.T) {

@@ -112,7 +112,7 @@ type model struct {
 	hasher       *schemas.Hasher
 	accounts     map[account]*modelAccount
 	past         map[uint64][]contribution
-	counts       map[cell]int64 // admitted, of the open turn
+	counts       map[cell]int64 // admitted, the open turn's
 	tallies      []schemas.WindowTally
 	reservations []*modelReservation // of the open turn
 	counted      map[inWindow]uint64 // events of admitted users

@@ -338,7 +338,7 @@ func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 		keys []schemas.SettledKey
 		paid units.Mu2 // 0: stops
 	}{
-		// Of three events, two have values in the first eighth, one of them beside the other, and
+		// Two of three events have values in the first eighth, one of them beside the other, and
 		// the third is in the last eighth: 3² for N, 2² + 1 for the first level.
 		"root":                   {[]schemas.SettledKey{first, node(1, 4)}, 9 + 4*(4+1)},
 		"root and first child":   {[]schemas.SettledKey{first, node(1, 4), node(8, 4)}, 9 + 4*(4+1) + 4*(1+1)},

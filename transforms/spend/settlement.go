@@ -20,7 +20,7 @@ type Settlement struct {
 	released   []*schemas.SettledKey // sorted by window, metric and key
 }
 
-// NewSettlement indexes the keys of a complete SETTLED record, to which it keeps pointers.
+// NewSettlement indexes the keys of a complete SETTLED record, and keeps pointers to it.
 func NewSettlement(s schemas.Settled) *Settlement {
 	n := &Settlement{Turn: s.Turn, firstRungs: s.FirstRungs, released: make([]*schemas.SettledKey, len(s.Keys))}
 	for i := range s.Keys {

@@ -41,7 +41,7 @@ type shardAccounts struct {
 	charged reservations // reservations of the turn charged last, whose memory is reused
 }
 
-// onCharge is called for each charge to an account. w is the window for which the account pays.
+// onCharge is called for each charge to an account. w is the window that the account pays for.
 type onCharge func(id accounts.ID, period int64, w schemas.MetricWindow, cost units.Mu2)
 
 // decision is a turn that has been decided but not charged.

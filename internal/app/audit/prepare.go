@@ -267,7 +267,7 @@ func (c *Control) Configs(ctx context.Context, given []*deployment.Deployment) (
 	return all, unreadable, nil
 }
 
-// cuts returns the offset at which a turn ends in each partition.
+// cuts returns the end of a turn in each partition, as an offset.
 func (c *Control) cuts(turn uint64) map[int32]int64 {
 	cuts := map[int32]int64{}
 	for _, cut := range c.Closes[turn].Cuts {

@@ -125,7 +125,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	edit(t, cfg, second, first)
 	allowedBy(t, cfg)
 
-	// A control topic that was lost, on the cluster of which the record knows.
+	// A control topic that was lost, on the cluster that the record names.
 	empty := commandtest.Broker(t)
 	edit(t, cfg, first, empty)
 	clusters := []string{}
@@ -320,7 +320,7 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 	}
 }
 
-// Of two inits at once on two clusters one counts, and every command refuses the other deployment.
+// If two inits run at once on two clusters, one counts; commands refuse the other deployment.
 func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	t.Parallel()
 	addrs := []string{commandtest.Broker(t), commandtest.Broker(t)}

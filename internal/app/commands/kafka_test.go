@@ -131,14 +131,14 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 		"turns settled") > 1 {
 		t.Errorf("the progress, and no summary beside the error: %s", stderr)
 	}
-	// Also when its time is over before it has read anything.
+	// Even if its time is over before it has read anything.
 	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code !=
 		command.ExitError || !strings.Contains(stderr, "run again to continue") || strings.Contains(stderr, "drained") {
 		t.Errorf("exit %d, stderr %s", code, stderr)
 	}
 }
 
-// A time that the run is told ends it, whatever stands on the topic: an event of the
+// A time that the run is told ends it, whatever is on the topic: an event of the
 // year 9999 is waited for with --until-end only.
 func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
 	t.Parallel()

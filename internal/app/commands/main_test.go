@@ -222,7 +222,7 @@ func keysOf(t *testing.T, noise, userHash string) string {
 	return commandtest.DeploymentFile(t, "127.0.0.1:1", "secrets/noise.key", noise, "secrets/user-hash.key", userHash)
 }
 
-// What cannot be written ends in exit code 1, also where it is seen only late.
+// Output that cannot be written ends in exit code 1, even if the error is seen only late.
 func TestUnwritableStdout(t *testing.T) {
 	t.Parallel()
 	var errs bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// README's commands for a reader's own file work as they stand in a fresh clone, and show something
+// README's commands for a reader's own file work unchanged in a fresh clone, and show something
 // useful: the noise of half of the values is within a half. The demo chooses with noise, so the
 // number of values differs from run to run.
 func TestReadmesFileGivesUsefulValues(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // shownLine is a command line of tollgate that a text shows.
 type shownLine struct {
 	where, line string
-	whole       bool // it can be run as it stands: a sentence may name a command without what it needs
+	whole       bool // it can be run unchanged: a sentence may name a command without what it needs
 }
 
 var (
@@ -66,7 +66,7 @@ func shownLines(t *testing.T) (found []shownLine) {
 		case ".md":
 			text := read()
 			if filepath.Base(path) == "changelog.md" {
-				text, _, _ = strings.Cut(text, "\n## 0") // what released versions had
+				text, _, _ = strings.Cut(text, "\n## 0") // released versions had these
 			}
 			for _, block := range fenced.FindAllStringSubmatch(text, -1) {
 				found = append(found, shownIn(inside, block[1], true)...)

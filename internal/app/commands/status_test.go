@@ -19,8 +19,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// What status says of a deployment before its first run and after it, without reading its keys; and
-// that of one that does not exist.
+// status describes a deployment before its first run and after it, without reading its keys, and
+// reports one that does not exist.
 func TestStatusIsWhatControlSays(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
@@ -41,7 +41,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		}
 	}
 	noiseKey := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
-	unreadable := func() { // also for root: it is a directory now
+	unreadable := func() { // even for root: it is a directory now
 		t.Helper()
 		must.Succeed(t, errors.Join(os.Rename(noiseKey, noiseKey+".away"), os.Mkdir(noiseKey, 0o700)))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// What one broker can lose is told by every command that looks at the topics, in one line where
-// there is only one broker; with --strict it is refused as the contents of a configuration are.
+// Every command that looks at the topics warns of data that one broker can lose, in one line if
+// there is only one broker. With --strict it refuses such topics, like a wrong configuration.
 func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	t.Parallel()
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))

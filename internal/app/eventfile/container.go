@@ -63,7 +63,7 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 	return c, nil
 }
 
-// Schema returns the schema with which the records were written.
+// Schema returns the writer's schema of the records.
 func (c *Container) Schema() string { return c.file.Schema().String() }
 
 // errBlock stops the library once the Container has the bytes of a block. The Container decodes the

@@ -82,7 +82,7 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 
 // Scan reads the file at path once, in the order of the file. It calls begin with the head of the
 // file, and then calls the returned function with each record. That function may keep the record's
-// bytes. An error of begin or of the function ends the scan. Errors are like those of Open.
+// bytes. An error of begin or of the function ends the scan. Scan returns the same errors as Open.
 func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)) (err error) {
 	file, err := OpenFile(path)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestAFileOfAnotherFormatIsDetected(t *testing.T) {
 		name  string
 		given string
 		text  string
-		want  string // of the error; "" for none
+		want  string // the error's text; "" for none
 	}{
 		{"csv as jsonl", event.JSONL, csv, "it is not jsonl but csv"},
 		{"tsv as jsonl", event.JSONL, tsv, "it is not jsonl but tsv"},

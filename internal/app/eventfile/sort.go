@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Entry is a record with its time, by which entries are sorted.
+// Entry is a record with its time. Entries are sorted by time.
 type Entry struct {
 	Millis int64  // Unix milliseconds
 	Value  []byte // original bytes, truncated to the limit of the splitter

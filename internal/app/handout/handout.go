@@ -41,7 +41,7 @@ const hurried = 3 * time.Second
 type Handout struct {
 	done   atomic.Uint64         // last turn that OnTurn has handled
 	moved  atomic.Int64          // time of the last progress of OnTurn, in Unix nanoseconds
-	unread atomic.Pointer[error] // the error with which Follow is failing; nil if it is not failing
+	unread atomic.Pointer[error] // Follow's current error; nil if it is not failing
 	ended  chan struct{}
 	err    error // set before ended is closed
 	hangs  bool  // whether Wait returned because OnTurn made no progress
@@ -142,7 +142,7 @@ func (h *Handout) Err() error {
 	}
 }
 
-// Unread returns the error with which Follow is failing, or nil if it is not failing.
+// Unread returns Follow's current error, or nil if it is not failing.
 func (h *Handout) Unread() error {
 	if err := h.unread.Load(); err != nil {
 		return *err

@@ -45,7 +45,7 @@ func TestRuleTheOutputOfAKeyCommandIsNeverShown(t *testing.T) {
 	}
 }
 
-// A command that hangs is killed, also if a child of it keeps its output open.
+// A command that hangs is killed, even if a child of it keeps its output open.
 func TestAKeyCommandThatHangsIsKilled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Of many at once one makes the key, and all read that one, whole.
+// If many run at once, one makes the key, and all read that key, whole.
 func TestAKeyFileAppearsWhole(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "keys", "noise.key")

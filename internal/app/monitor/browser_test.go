@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a browser sends for a page of another site is refused on every path; what Prometheus, a
-// health check, curl and an operator's own browser send is answered.
+// A browser's requests for a page of another site are refused on every path. Requests from
+// Prometheus, a health check, curl and an operator's own browser are served.
 func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,8 +34,8 @@ func TestPagesOfOtherSitesReadNothing(t *testing.T) {
 		{"a.localhost", "Sec-Fetch-Site: same-origin\r\n", 200},
 		{"localhost:9464", "Sec-Fetch-Site: none\r\n", 200},
 		{"localhost:9464", "Sec-Fetch-Site: cross-site\r\n", 403}, // <img src="http://localhost:9464/…">
-		{"localhost:9464", "Sec-Fetch-Site: same-site\r\n", 403},  // of another port
-		{"localhost:9464", "Origin: null\r\n", 403},               // of a frame in a sandbox
+		{"localhost:9464", "Sec-Fetch-Site: same-site\r\n", 403},  // another port
+		{"localhost:9464", "Origin: null\r\n", 403},               // a frame in a sandbox
 		{"localhost:9464", "Origin: https://example.com\r\n", 403},
 		{"rebound.example.com:9464", "", 403}, // a name that points to 127.0.0.1
 		{"rebound.example.com.", "", 403},

@@ -32,7 +32,7 @@ type Monitor struct {
 
 	mu       sync.Mutex
 	state    *pipeline.RunState // the latest state; nil before the first
-	received time.Time          // time at which state was received
+	received time.Time          // time when state was received
 }
 
 // maxAge is the maximum age of the latest state of a ready run. A run sends one about every second.

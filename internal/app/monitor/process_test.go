@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a process has read shows in its allocations and in the bytes from the network: nothing that
-// is served may count them, also where exact numbers of records are.
+// A process's allocations and its bytes from the network show how much it has read: nothing that is
+// served may count them, even if it shows exact numbers of records.
 func TestNothingOfTheProcessCountsRecords(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		m := New(Options{Trusted: trusted})

@@ -100,8 +100,8 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	return &File{path: path, file: file, temp: true}, nil
 }
 
-// cause removes the path from an error of the operating system, because the path may be that of a
-// temporary file.
+// cause removes the path from an error of the operating system, because it may name a temporary
+// file.
 func cause(err error) error {
 	var pathError *os.PathError
 	if errors.As(err, &pathError) {

@@ -160,7 +160,7 @@ func TestADrainedReplayReportsIt(t *testing.T) {
 }
 
 // A topic with outputs of a deployment, in its first or its last record, is refused before anything
-// is written, also if its first offsets have no record. Tombstones and events do not matter.
+// is written, even if its first offsets have no record. Tombstones and events do not matter.
 func TestATopicWithOutputsIsRefused(t *testing.T) {
 	event := kafkalog.Message{Value: []byte("Tgill,1700000000"), Timestamp: kafkalog.At(1)}
 	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts",

@@ -28,7 +28,7 @@ type metricData struct {
 	First   int64      `json:"first"`           // start of the window with the number 0
 	Step    int64      `json:"step"`            // distance between the starts of two windows
 	Windows int64      `json:"windows"`         // number of windows, including settled ones without values
-	Sized   string     `json:"sized,omitempty"` // quantity by which keys are ordered; "": their values
+	Sized   string     `json:"sized,omitempty"` // quantity that orders keys; "": their values
 	Keys    []keyData  `json:"keys"`            // in byte order within each part
 }
 

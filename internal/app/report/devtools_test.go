@@ -57,7 +57,7 @@ func browse(t testing.TB, html string, s screen, scheme string) *tab {
 }
 
 // visit shows the page at an address on a screen, light or dark, and returns once it is loaded.
-// Scripts run before those of the page. What the page writes to its console is an error. The
+// Scripts run before the page's own. What the page writes to its console is an error. The
 // browser ends with the test.
 func visit(t testing.TB, address string, s screen, scheme string, scripts ...string) *tab {
 	t.Helper()

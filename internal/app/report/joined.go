@@ -120,7 +120,7 @@ func find(released []*series, id seriesID) *series {
 	return nil
 }
 
-// sizing holds the sizes of keys, by which a chart orders them.
+// sizing holds the sizes of keys. A chart orders keys by size.
 type sizing struct {
 	quantity string // name of the quantity; "" if the values themselves are the sizes
 	keys     map[string]float64

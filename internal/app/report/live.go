@@ -13,7 +13,7 @@ import (
 
 // Live configures the updates of a served page.
 type Live struct {
-	Every time.Duration // approximate interval at which an open page requests a newer page
+	Every time.Duration // approximate interval between an open page's requests for a newer page
 	Kept  string        // sentence that states which published values are on the page
 	Due   *Due          // schedule of the next values; nil: the page shows no schedule
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// What is said of the noise is what its median error is, also where it is so large that the largest
-// values are those with the largest noise: then it may be overstated. No seed of 50 misses the
-// factors.
+// The description of the noise fits its median error. If the noise is so large that the largest
+// values have the largest noise, it may be overstated. No seed of 50 misses the factors.
 func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(runseed.PCG(t, 5, 8))

@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
-// coarse is how many pixels, in both directions, one pixel of a compared picture stands for: fonts
-// may differ between machines, what stands where may not.
+// coarse is how many pixels, in both directions, one pixel of a compared picture covers: fonts may
+// differ between machines, the layout may not.
 const coarse = 8
 
 // picture takes a picture of what is on the screen.
@@ -45,8 +45,8 @@ func reduced(img image.Image) *image.Gray {
 	return out
 }
 
-// looksLike compares a picture with that of a file, which -update writes. Both are compared as they
-// look from afar: by blocks, of which few may differ much.
+// looksLike compares a picture with a file, which -update writes. Both are compared as they look
+// from afar: by blocks. Few blocks may differ much.
 func looksLike(t *testing.T, path string, got image.Image) {
 	t.Helper()
 	if golden.Updating() {
@@ -100,7 +100,7 @@ func shop(t *testing.T, s sample, late time.Duration) (address, clock string) {
 	return server.URL + "/", fmt.Sprintf("Date.now = () => %d;", end.Add(late).UnixMilli())
 }
 
-// The picture of README and those of other states: -update makes them.
+// The pictures of README and of other states: -update makes them.
 func TestPictures(t *testing.T) {
 	browser(t)
 	for _, tc := range []struct {

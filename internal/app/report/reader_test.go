@@ -17,8 +17,8 @@ func noisy(kind, key string, value, margin float64) sample {
 	}}}
 }
 
-// What a screen reader is told: every chart, table, list and control has a name, every table a
-// caption and heads with a scope, and a chart says how it is used.
+// For a screen reader, every chart, table, list and control has a name, every table a caption and
+// heads with a scope, and a chart says how it is used.
 func TestPagesAreLabelled(t *testing.T) {
 	browser(t)
 	b := browse(t, render(t, mixed(), MaxPoints, written), desktop, "light")

@@ -24,7 +24,7 @@ var ErrConflict = errors.New("two different values for one metric, window and ke
 // Options holds texts for a page and facts about its releases.
 type Options struct {
 	Title     string    // default "Tollgate report"
-	Generated time.Time // time at which the page was made; zero: the page does not show it
+	Generated time.Time // time when the page was made; zero: the page does not show it
 	Source    string    // source of the releases; "": the page does not show it
 	Zone      string    // time zone of windows; "": the time zone of the deployment
 	Scope     string    // events that the promise covers, such as "in this file"; "": all events

@@ -193,7 +193,7 @@ func TestTwoValuesForOneKeyAreRefused(t *testing.T) {
 	}
 }
 
-// A reader takes the value of "all together" for that of all events.
+// A reader takes the value of "all together" for the value of all events.
 func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
 	for _, tc := range []struct{ field, want string }{{"key", terminal.EmptyKey}, {"", "all together"}} {
 		d := must.Have(compiled())

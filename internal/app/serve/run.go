@@ -22,7 +22,7 @@ type Options struct {
 	Title   string        // title of the page; default: the deployment's name
 	Keep    int           // number of windows to keep of each metric; at least 1
 	Clients int           // maximum number of connections; at least 1
-	Refresh time.Duration // interval at which an open page requests new values
+	Refresh time.Duration // interval between an open page's requests for new values
 	Logger  *slog.Logger
 }
 

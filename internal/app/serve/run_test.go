@@ -118,7 +118,7 @@ func publicSeconds(c *deployment.Config) {
 	c.Metrics[0].Window, c.Metrics = time.Second, c.Metrics[:1]
 }
 
-// What a run publishes appears, and nothing else; the process starts before the topics are there
+// A run's published values appear, and nothing else; the process starts before the topics are there
 // and waits for them, and ends when it is told to.
 func TestRunServesWhatIsPublished(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())

@@ -155,8 +155,8 @@ func (s *served) get(path string, fields ...string) got {
 	return s.request(http.MethodGet, path, fields...)
 }
 
-// Of each metric the newest windows stay, whatever the order in which values come, and no more
-// values than the limit while a metric has more than one window.
+// Each metric's newest windows stay, in whatever order its values arrive, and no more values than
+// the limit while a metric has more than one window.
 func TestTheNewestWindowsAreKept(t *testing.T) {
 	all := windows(0, 40)
 	random := rand.New(runseed.PCG(t, 1, 2))
@@ -205,7 +205,7 @@ func TestTheNewestWindowsAreKept(t *testing.T) {
 	}
 }
 
-// What a reader of values has in hand does not change when others come.
+// The values that a reader holds do not change when others arrive.
 func TestRowsNeverChange(t *testing.T) {
 	v := &values{keep: 5, limit: 1000}
 	v.add(windows(0, 4))

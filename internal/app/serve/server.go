@@ -29,7 +29,7 @@ type server struct {
 	settled   report.Settled
 	published time.Time        // publication time of the newest turn
 	began     map[string]int64 // by metric: end of its newest window when the view became complete
-	since     time.Time        // time at which the view became complete
+	since     time.Time        // time when the view became complete
 	warned    bool             // the warning about another configuration was logged
 }
 

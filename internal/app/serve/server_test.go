@@ -118,7 +118,7 @@ func TestPagesOfReleasesMissNothing(t *testing.T) {
 	}
 }
 
-// Whatever a key is, it is one string in an answer, can be asked for, and can stand in a cursor.
+// Whatever a key is, it is one string in an answer, can be asked for, and fits into a cursor.
 func TestAnyKeyCanBeAskedFor(t *testing.T) {
 	keys := []string{
 		"", " ", `"`, `\`, "</script><script>", "a&b=c;d", "+1", "%41", "пример", "\u2028\u202e", "\x00\x1f\x7f",

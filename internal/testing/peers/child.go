@@ -137,8 +137,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// peakMemory returns the peak of resident memory, in bytes. The peak of getrusage would include
-// that of the parent process.
+// peakMemory returns the peak of resident memory, in bytes. The peak of getrusage would include the
+// parent process.
 func peakMemory() (uint64, error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Workers returns the pids of the cluster's running workers in ascending order, including those of
-// killed TaskManagers.
+// Workers returns the pids of the cluster's running workers in ascending order, including workers
+// of killed TaskManagers.
 func (c *Cluster) Workers() ([]int, error) { return c.workerPIDs("") }
 
 // WorkersOf returns the pids of the workers of TaskManager i.

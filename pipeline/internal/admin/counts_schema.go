@@ -41,7 +41,7 @@ func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.Counts
 
 // CheckCounts returns deployment.ErrCountsSchema if the configured registry does not return the
 // schema of releases for the id in h, because consumers could then not read counts. Other errors
-// are those of RegisterCounts. Runs do not contact the registry about counts.
+// are the same as for RegisterCounts. Runs do not contact the registry about counts.
 func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Header) error {
 	if h.Counts.Format != schemas.CountsAvro || d.Config.Outputs.Registry == nil {
 		return nil

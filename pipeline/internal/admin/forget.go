@@ -16,7 +16,7 @@ import (
 // Forget starts an epoch, records on control who removes a user and why, and removes the user from
 // the ledger as of the last settled turn. It returns that turn, and can be repeated. Errors:
 // deployment.ErrHeaderMismatch if the configuration is not in force, deployment.ErrInterruptedTurn,
-// and those of TakeEpoch.
+// and the errors of TakeEpoch.
 func (c *Change) Forget(ctx context.Context, user []byte, by, why string) (spend.Removed, uint64, error) {
 	var removed spend.Removed
 	// Forget writes accounts. With another budget period, it would drop the accounts of everybody

@@ -47,7 +47,7 @@ type Turns struct {
 // multiples counts as sign, which is 1 or −1.
 type term struct{ every, sign int64 }
 
-// windowSpec describes the windows of a metric. size is 0 if it shares those of another metric.
+// windowSpec describes the windows of a metric. size is 0 if another metric defines them.
 type windowSpec struct{ size, slide int64 }
 
 // New returns the turns of the generation with header h. period is the budget period; 0: for life.

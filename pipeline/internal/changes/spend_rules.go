@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Rules returns the admission rules of the generation with header h: that of d, or an earlier one
-// that is being wound up.
+// Rules returns the admission rules of the generation with header h: the generation of d, or an
+// earlier one that is being wound up.
 func Rules(d *deployment.Deployment, h *schemas.Header) (*spend.Rules, error) {
 	rules, err := spend.NewRules(h.Budget, d.Config.Keys.UserHash.Reveal(), h.Metrics, int(h.Shards),
 		int(h.ReleaseShards), int(h.LedgerSlots))

@@ -45,7 +45,7 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 	return nil, err
 }
 
-// settledFrom reads the settlement of a turn. offset is that of its first part.
+// settledFrom reads the settlement of a turn. offset is where its first part is.
 func (l *Log) settledFrom(ctx context.Context, turn uint64, offset int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
 	err := l.client.ReadRange(ctx, l.Topic, Partition, offset, l.view.Next, func(r kafkalog.Record) error {

@@ -284,7 +284,7 @@ func (v *View) remember(s *spend.Settlement) {
 }
 
 // back returns the offset at which a later reader must begin to reach the same state, and the last
-// EPOCH before it. The offset is that of the oldest remembered CLOSE, or 0.
+// EPOCH before it. This is the offset of the oldest remembered CLOSE, or 0.
 func (v *View) back() (offset, lastEpoch int64) {
 	var oldest *Closing
 	if v.Settled > v.history {

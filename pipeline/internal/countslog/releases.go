@@ -52,8 +52,8 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 		control.ReportForeign, fn)
 }
 
-// PublishedAfter reports whether counts contains a value of a turn after settled. Its errors are
-// those of ReadTo.
+// PublishedAfter reports whether counts contains a value of a turn after settled. It returns the
+// same errors as ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	settled uint64) (found bool, err error) {
 	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {

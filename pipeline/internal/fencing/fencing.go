@@ -86,8 +86,8 @@ func AsSuperseded(err error) error {
 	return err
 }
 
-// Background starts fn in a goroutine. The returned function waits for fn and returns the error of
-// fn, or that of ctx if ctx ends first. It may be called several times, from any goroutine.
+// Background starts fn in a goroutine. The returned function waits for fn and returns its error, or
+// the error of ctx if ctx ends first. It may be called several times, from any goroutine.
 func Background(fn func() error) func(context.Context) error {
 	done := make(chan struct{})
 	var err error

@@ -65,7 +65,7 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 // nextFetches returns the fetches of control and of the partitions to read, and these partitions by
 // number. Brokers fill a response in the order of the request, so the partition with the lowest
 // watermark, for which the turn waits, comes first. No partition starves: while it gets no records,
-// its watermark stays and those of the others advance, until it comes first.
+// its watermark stays and the other watermarks advance, until it comes first.
 func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
 	var toRead []*partition

@@ -85,7 +85,7 @@ type session struct {
 	refreshed    time.Time
 }
 
-// Options configure READ. Fields without a comment are those of pipeline.RunOptions.
+// Options configure READ. Fields without a comment are described in pipeline.RunOptions.
 type Options struct {
 	// Group is the number of this group, which reads every Groups-th partition, beginning with
 	// partition Group. Groups 0 means 1.

@@ -49,7 +49,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		})
 	}
 	for _, fault := range topics.mismatched {
-		// This error is more specific than that of a missing topic, and has another remedy.
+		// This error is more specific than a missing topic's, and has another remedy.
 		dropMissing(func(topic string) bool { return topic == fault.Topic })
 		faults = append(faults, fault)
 	}

@@ -190,7 +190,7 @@ func (c *Config) Price(metric int, b Contribution, precision func(metric int, ke
 	return sum
 }
 
-// Top returns the precision at which prices are reserved.
+// Top returns the precision that determines reserved prices.
 func (c *Config) Top(metric int, _ string) units.Precision { return c.Metrics[metric].Top }
 
 // admit decides whether one individual is admitted to each metric window of a turn, in the order of

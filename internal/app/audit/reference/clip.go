@@ -172,7 +172,7 @@ func (c *Config) Fill(metric int, offer Offer, available int64) Contribution {
 }
 
 // priceOf returns the highest possible price of n of a key's total. If the kind selects records,
-// the price of each component is that of the most expensive prefix of the first n records.
+// each component costs as much as the most expensive prefix of the first n records.
 func (c *Config) priceOf(metric int, o *OfferedKey, n int64) int64 {
 	sum := Charge(n, c.Top(metric, ""))
 	if !selectsRecords(c.Metrics[metric].Kind) {

@@ -108,7 +108,7 @@ func (t *tree) narrow(rank int64) error {
 	return nil
 }
 
-// step returns the child in which an end of an interval lies.
+// step returns the child that contains an end of an interval.
 func (t *tree) step(p node, rank int64, upper bool) int {
 	i := 0
 	if upper {

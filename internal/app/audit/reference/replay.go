@@ -184,7 +184,7 @@ func (r *Replay) Member(t *Turn, o Owner) *Member {
 
 func beforeTime(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
 
-// beginOf returns the time at which a turn begins.
+// beginOf returns the time when a turn begins.
 func (r *Replay) beginOf(turn uint64) int64 {
 	if turn > 1 {
 		return r.ends[turn-2]
@@ -219,7 +219,7 @@ func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
 	return all
 }
 
-// Decide decides which members are admitted, and with which contributions.
+// Decide decides which members are admitted, and chooses their contributions.
 func (r *Replay) Decide(t *Turn) {
 	r.each(func(part int, p *people) {
 		for _, m := range t.Members[part] {

@@ -50,7 +50,7 @@ func (c Config) stepsOf(metric int) steps {
 }
 
 // edgesOf returns the edges of a histogram, which are the public keys of the metric of its buckets:
-// eight bytes each, offset by 2^63 so that the order of the bytes is that of the edges.
+// eight bytes each, offset by 2^63 so that the bytes have the same order as the edges.
 func edgesOf(m schemas.MetricSpec) (edges []int64) {
 	if m.Kind != "histogram_buckets" {
 		return nil

@@ -62,7 +62,7 @@ func TestBudgetCompareGolden(t *testing.T) {
 	}
 }
 
-// What cannot be a composition ends in exit code 2, and the message names the
+// Input that cannot be a composition ends in exit code 2, and the message names the
 // flag and the parameter.
 func TestBudgetComposeRefusesBadInput(t *testing.T) {
 	t.Parallel()

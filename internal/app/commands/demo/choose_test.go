@@ -144,7 +144,7 @@ func TestRuleADemoThatChoosesPaysForThat(t *testing.T) {
 			t.Error("the number of users is printed")
 		}
 	}
-	few := manyUsers(t, 30) // that they look like many more has a probability of 1e-6
+	few := manyUsers(t, 30) // they look like many more with a probability of 1e-6
 	code, looked, _ := run(t, append(args, "--input", few)...)
 	if code != command.ExitOK || !strings.Contains(looked, "users are too few") {
 		t.Errorf("exit %d\n%s", code, looked)
@@ -153,7 +153,7 @@ func TestRuleADemoThatChoosesPaysForThat(t *testing.T) {
 	if code != command.ExitOK || strings.Contains(given, "chosen") || strings.Contains(given, "too few") {
 		t.Errorf("exit %d\n%s", code, given)
 	}
-	// Looking took a part of the budget, also where it led to nothing.
+	// Looking took a part of the budget, even if it led to nothing.
 	settings := choosing(t, few, "--key-field", "what")
 	spent, err := settings.Compile()
 	if err != nil {

@@ -135,8 +135,8 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 	}
 }
 
-// One old record of one user takes nothing from the allowances of others, also where no --from
-// keeps it out.
+// One old record of one user takes nothing from the allowances of others, even if no --from keeps
+// it out.
 func TestRuleAnOldRecordTakesNoAllowanceFromOthers(t *testing.T) {
 	t.Parallel()
 	text := "who,what,when\n"

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
-// A --start without an offset is a time of the zone in which windows begin.
+// A --start without an offset is a time in the zone of the windows.
 func TestStartIsInTheZoneOfWindows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, zone, want string }{
@@ -17,7 +17,7 @@ func TestStartIsInTheZoneOfWindows(t *testing.T) {
 	} {
 		var v command.TimeValue
 		must.Succeed(t, v.Set(c.text))
-		for range 2 { // also when it is asked for again
+		for range 2 { // even when it is asked for again
 			if got := v.Moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
 				t.Errorf("%s in %q: %s, want %s", c.text, c.zone, got, c.want)
 			}

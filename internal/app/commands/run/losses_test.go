@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// What decides is what this run has lost, not the runs before it; a run tells no number.
+// The losses of this run decide, not the losses of earlier runs; a run prints no number.
 func TestARunAnswersForItsOwnLosses(t *testing.T) {
 	t.Parallel()
 	late := func(late, accepted uint64) pipeline.Tallies {

@@ -34,7 +34,7 @@ func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
 	}
 }
 
-// What is promised to a user in one period is not said as if it were for ever.
+// A promise to a user for one period is not described as if it were for ever.
 func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
 	t.Parallel()
 	got := text(t, statusOutput, statusText{&pipeline.Status{Epsilon: 4, Delta: 1e-6, PeriodSeconds: 2419200}, "",

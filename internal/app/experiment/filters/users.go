@@ -149,8 +149,8 @@ func newDivergences(levels int) (*divergences, error) {
 	return d, all.Wait() //nolint:wrapcheck // the caller adds the name of the experiment
 }
 
-// above returns the divergences of the next level at or above sigma. They are lower than those of
-// sigma, so that the comparison favours divergences over distributions.
+// above returns the divergences of the next level at or above sigma. They are lower than sigma's,
+// so that the comparison favours divergences over distributions.
 func (d *divergences) above(sigma float64) (loss.RDP, error) {
 	level, err := d.ladder.Bucket(sigma)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // shown lists the exported metrics of the process and of Go. The libraries also count allocations
-// and bytes from the network, but such counts reveal single records. The bytes are moreover those
-// of the whole machine, unless a container has its own network.
+// and bytes from the network, but such counts reveal single records. Moreover, the bytes are
+// counted for the whole machine, unless a container has its own network.
 var shown = []string{
 	"go_goroutines", "go_info", "go_threads", "process_cpu_seconds_total", "process_max_fds", "process_open_fds",
 	residentMemory, "process_start_time_seconds",

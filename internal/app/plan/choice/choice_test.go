@@ -273,7 +273,7 @@ func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 
 // TestAChoiceShowsMuch: of users enough, the window and the noise that are chosen show what the
 // best do, the horizon holds the days of the events, and the same key chooses the same again in
-// another order of events. Other ε give nearly as much as if they were asked for, also with a given
+// another order of events. Other ε give nearly as much as if they were asked for, even with a given
 // noise.
 func TestAChoiceShowsMuch(t *testing.T) {
 	all := manyUsers(2500, 28, 12)
@@ -328,7 +328,7 @@ func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
 }
 
 // TestRuleTwoChoicesShareNoNoise: another key, another argument and other data each have noise of
-// their own, also where most numbers are alike.
+// their own, even if most numbers are alike.
 func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
 	noise := func(key uint64, argument byte, numbers ...int64) string {
 		d := &drawer{key: keyOf(key), arguments: [32]byte{argument}, planned: 1 << 30}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// valueSteps is the number of rows of values on each side of 0. The values of a row are twice those
-// of the row before it.
+// valueSteps is the number of rows of values on each side of 0. Each value of a row is twice the
+// value in the row before it.
 const valueSteps = 36
 
 // chooseRange chooses a range that contains 0 and, for most users, nine in ten of their values.

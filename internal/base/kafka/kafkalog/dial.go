@@ -30,8 +30,8 @@ var errTransient = errors.New("another try may succeed")
 
 // probeAll tries the bootstrap addresses in order: connection, versions, authentication, and
 // metadata, because a listener that requires SASL closes the connection only at that step. If some
-// brokers refuse, the error lists only these: their reasons help more than those of unreachable
-// brokers.
+// brokers refuse, the error lists only these: their reasons help more than the failure to reach
+// other brokers.
 func (c *Client) probeAll(ctx context.Context) error {
 	var refused, failed error
 	for _, addr := range c.cfg.Brokers {

@@ -178,8 +178,8 @@ func (p *Producer) eachBatch(ctx context.Context, offset int64, fn func(b *batch
 	return offset, nil
 }
 
-// batches fetches the batches from an offset on, including those of open transactions. It returns
-// ErrSequence if the offset is outside the log.
+// batches fetches the batches from an offset on, including the batches of open transactions. It
+// returns ErrSequence if the offset is outside the log.
 func (p *Producer) batches(ctx context.Context, offset int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {

@@ -110,7 +110,7 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 
 // Latest returns the newest Avro schema of a subject, so that the producers' schema can be checked
 // before anything is read. By default, the subject of a topic's values is the topic's name followed
-// by "-value". Errors are those of Schema.
+// by "-value". It returns the same errors as Schema.
 func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	var s sr.SubjectSchema
 	err := c.try(ctx, func(ctx context.Context) (err error) {

@@ -30,7 +30,7 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 }
 
 // Lookup returns the id that an Avro schema has under a subject. It registers nothing. Errors:
-// event.ErrUnknownSchema if the subject does not have the schema, else those of Register.
+// event.ErrUnknownSchema if the subject does not have the schema, else the errors of Register.
 func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, error) {
 	id := 0
 	err := c.try(ctx, func(ctx context.Context) error {
