@@ -134,6 +134,7 @@ func TestBadCommandLines(t *testing.T) {
 			"--header, if the first record names the columns, or --columns a,b,c\n--kind sum needs --value-field"},
 		{"no delta for keys", with("--delta-keys", "0"), 2, "above 0 and below --delta, 1e-06"},
 		{"no buckets", with("--kind", "histogram", "--buckets", "0"), 2, "--buckets must be from 2 to 50"},
+		{"a promise of no duration", with("--lasts", "0s"), 2, "--lasts must be above 0"},
 		{"columns without the user", []string{"demo", "--input", csv, "--columns", "a,when", "--user-field", "user",
 			"--time-field", "when"}, 2, `no column "user"`},
 		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2,

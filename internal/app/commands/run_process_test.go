@@ -209,7 +209,7 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 		t.Errorf("exit %d, stderr %s", code, &stderr)
 	}
 	for _, want := range []string{"ending once the turn that is being released is finished",
-		"drained: everything up to turn", " values were published but not printed: read topic shop-counts"} {
+		"drained: everything up to turn", " values; read topic shop-counts"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr does not say %q: %s", want, &stderr)
 		}

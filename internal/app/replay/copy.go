@@ -164,6 +164,10 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 		// mention the time.
 		user, r.last = decoded.User, max(decoded.Millis, 0)
 		if !r.timed {
+			if unit := r.faults.Times().Reading(); unit != nil {
+				return fmt.Errorf("the first event would be of %s: correct events.time_unit, for example to %v",
+					eventfile.Date(decoded.Millis), unit)
+			}
 			r.timed = true
 			for _, w := range r.waiting {
 				if err := r.write(ctx, w.Value, w.Value); err != nil {

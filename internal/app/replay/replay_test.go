@@ -119,6 +119,25 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	}
 }
 
+// Records would get the wrong times as their timestamps, and a topic cannot be corrected.
+func TestTimesInAnotherUnitAreRefusedBeforeAnythingIsWritten(t *testing.T) {
+	client := broker(t)
+	o := options(t, "soon,early", "1700000000,user", "1700000001,user")
+	o.Format.TimeUnit = "ms"
+	r, err := Open(t.Context(), client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "be of 1970-01-20: correct events.time_unit"+
+		", for example to s") {
+		t.Error(err)
+	}
+	if values := written(t, client); len(values[0])+len(values[1]) > 0 {
+		t.Errorf("%v were written", values)
+	}
+}
+
 func TestRecordsAreSkippedByTheirValue(t *testing.T) {
 	client := broker(t)
 	for want, set := range map[int64]func(*Options){

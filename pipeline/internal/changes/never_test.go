@@ -51,22 +51,22 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	h := changed(t, noiseKey("k1", 1))
 	hourly := func(c *deployment.Config) { c.Privacy.Period, c.Privacy.Lasts = time.Hour, 0 }
 	for says, edit := range map[string]func(*deployment.Config){
-		"never weaker":             func(c *deployment.Config) { c.Privacy.Epsilon *= 2 },
-		"the accountant":           func(c *deployment.Config) { c.Privacy.Accountant = "zcdp" },
-		"the budget period":        hourly,
-		"the position of the user": func(c *deployment.Config) { c.Events.Format.User = "person" },
-		"the user-hash key":        func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
-		"the events topic":         func(c *deployment.Config) { c.Events.Topic += "-other" },
-		"give it a new name":       func(c *deployment.Config) { c.Metrics[0].Filter = "true" },
-		"new, empty ledger":        func(c *deployment.Config) { c.Shards++ },
-		"new, empty counts":        func(c *deployment.Config) { c.ReleaseShards = 3 },
-		"this id belongs to":       noiseKey("k1", 77),
-		"with another id":          noiseKey("k7", 1),
-		"time.no_future":           func(c *deployment.Config) { c.Time.AcceptFuture = !c.Time.AcceptFuture },
-		"time.trust":               func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker },
-		"the deployment's name":    func(c *deployment.Config) { c.Deployment += "-more" },
-		"choosing bounds":          func(c *deployment.Config) { c.Privacy.Planned = 0.1 },
-		"window.size":              func(c *deployment.Config) { c.Metrics[1].Window *= 2 },
+		"never weaker":               func(c *deployment.Config) { c.Privacy.Epsilon *= 2 },
+		"the accountant":             func(c *deployment.Config) { c.Privacy.Accountant = "zcdp" },
+		"the budget period":          hourly,
+		"the position of the user":   func(c *deployment.Config) { c.Events.Format.User = "person" },
+		"the user-hash key":          func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
+		"the events topic":           func(c *deployment.Config) { c.Events.Topic += "-other" },
+		"give the metric a new name": func(c *deployment.Config) { c.Metrics[0].Filter = "true" },
+		"new, empty ledger":          func(c *deployment.Config) { c.Shards++ },
+		"new, empty counts":          func(c *deployment.Config) { c.ReleaseShards = 3 },
+		"this id belongs to":         noiseKey("k1", 77),
+		"with another id":            noiseKey("k7", 1),
+		"time.no_future":             func(c *deployment.Config) { c.Time.AcceptFuture = !c.Time.AcceptFuture },
+		"time.trust":                 func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker },
+		"the deployment's name":      func(c *deployment.Config) { c.Deployment += "-more" },
+		"choosing bounds":            func(c *deployment.Config) { c.Privacy.Planned = 0.1 },
+		"window.size":                func(c *deployment.Config) { c.Metrics[1].Window *= 2 },
 	} {
 		refused(t, h, changed(t, noiseKey("k1", 1), edit), says)
 	}

@@ -170,7 +170,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 			for _, old := range g.Metrics {
 				if old.Name == m.Name && old != want.Identity(i) {
 					d.Never = "what it counts has changed (where its fields stand, kind, filter, window or key " +
-						"mode): give it a new name"
+						"mode): give the metric a new name, and run tollgate change"
 				}
 			}
 		}

@@ -136,7 +136,7 @@ func Execute(ctx context.Context, a *App, build func(*App) *cobra.Command, args 
 	}
 	if parent, rest, unknown := root.Find(args); unknown != nil {
 		isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
-		err = cmp.Or(cli.UnknownCommand(parent, slices.DeleteFunc(rest, isFlag)), err)
+		err = cmp.Or(cli.UnknownCommand(parent, slices.DeleteFunc(slices.Clone(rest), isFlag)), err)
 	}
 	text := fmt.Sprintf("error: %v\n", err)
 	code := ExitCode(err)

@@ -28,6 +28,9 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.Window < time.Millisecond {
 		return command.Must("window", "at least 1ms")
 	}
+	if changed("lasts") && f.Lasts <= 0 {
+		return command.Must("lasts", "above 0")
+	}
 	if err := cmp.Or(f.checkOverwrite(), command.FlagError(f.Target.Check())); err != nil {
 		return err
 	}

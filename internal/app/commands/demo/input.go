@@ -182,6 +182,9 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 // noteFaults reports the records that are broken or incomplete, and whether they count.
 func (j *job) noteFaults(file *demo.File) {
 	input.NoteFaults(j.progress, file.Faults().Texts())
+	if j.flags.from.IsZero() && j.flags.to.IsZero() {
+		input.NoteTimes(j.progress, file.Faults())
+	}
 	input.NoteUnnamed(j.progress, j.flags.NoUser, file.Unnamed(), file.Faults().Blank())
 	input.NoteWithoutValue(j.progress, j.flags.NoValue, file.Faults().WithoutValue())
 }

@@ -195,5 +195,8 @@ func (f *demoFlags) why(o *choice.Outcome) string {
 	case o.Counted < 0.75:
 		return "allowances leave many events out, and counting more of them takes more noise"
 	}
+	if f.MetricKind().Values() && f.ranged() {
+		return "counts are too small, or most values are outside --min and --max"
+	}
 	return "counts are too small: the noise that hides a user is large in comparison"
 }

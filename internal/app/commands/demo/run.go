@@ -266,6 +266,12 @@ func (j *job) sumUp(result demo.Result, released int, compared *comparison) erro
 	if released == 0 {
 		j.progress.Note("nothing was released")
 	}
+	switch m := result.Tallies.Metrics[0]; {
+	case 2*m.Open > result.Tallies.Accepted:
+		j.progress.Note("check --from and --to: most events are outside them")
+	case 2*m.Filtered > result.Tallies.Accepted:
+		j.progress.Note("check --public-keys: most events have other keys")
+	}
 	if compared != nil {
 		j.noteComparison(compared)
 	}

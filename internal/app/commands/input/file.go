@@ -100,6 +100,13 @@ func NoteFaults(progress *terminal.Progress, faults []string) {
 	}
 }
 
+// NoteTimes notes how many events are so old or so new that their times may be wrong.
+func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults) {
+	if n, where := faults.OddTimes(); n > 0 {
+		progress.Note("check the times: %s before 1990 or in the future (%s)", terminal.Count(int(n), "event"), where)
+	}
+}
+
 // NoteUnnamed notes how many records have no user, or one like NULL, and what became of them.
 func NoteUnnamed(progress *terminal.Progress, noUser string, unnamed, blank uint64) {
 	if blank > 0 && noUser != demo.SkipNoUser {

@@ -116,6 +116,7 @@ func writeFile(ctx context.Context, a *command.App, f *replayFlags, client *kafk
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	input.NoteFaults(progress, r.Faults().Texts())
+	input.NoteTimes(progress, r.Faults())
 	input.NoteUnnamed(progress, "", r.Faults().Unnamed(), 0)
 	input.NoteWithoutValue(progress, to.format.NoValue, r.Faults().WithoutValue())
 	if err != nil {

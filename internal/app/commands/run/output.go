@@ -161,7 +161,7 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 		}
 	}
 	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s were published but not printed: read topic %s, which keeps values until its retention ends",
+		o.progress.Note("published but not printed: %s; read topic %s, which keeps values until its retention ends",
 			terminal.Count(left, "value"), o.outputs().Counts)
 		if err == nil && !signalled && !result.Superseded {
 			err = fmt.Errorf("printing the published values: %w. The counts topic has all of them",
