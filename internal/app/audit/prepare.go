@@ -70,7 +70,8 @@ func (a *auditor) prepare(ctx context.Context, d *deployment.Deployment) error {
 	if record := d.Config.Record; record != nil {
 		for _, begun := range record.Begun {
 			if begun.Incarnation != newest.Incarnation {
-				a.report.skip(0, "another deployment under the same keys, %v: audit it with its own configuration", begun)
+				a.report.skip(0, "another deployment under the same keys, %v: audit it with its own configuration",
+					begun)
 			}
 		}
 	}

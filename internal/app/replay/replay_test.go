@@ -129,8 +129,8 @@ func TestTimesInAnotherUnitAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := r.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "be of 1970-01-20: correct events.time_unit"+
-		", for example to s") {
+	if _, err := r.Run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "be of 1970-01-20: correct "+
+		"events.time_unit, for example to s") {
 		t.Error(err)
 	}
 	if values := written(t, client); len(values[0])+len(values[1]) > 0 {

@@ -175,8 +175,14 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 		return nil
 	}
 	j.noteFaults(file)
-	return fmt.Errorf("nothing to release: no record of %s has a user, a key and a time that can be used: correct "+
-		"--user-field, --key-field, --input-format, %s", eventfile.Name(f.input), input.TimeFlagNames)
+	cure := "--user-field, --key-field, --input-format, " + input.TimeFlagNames
+	if field := faults.Most().Field; field == "time" {
+		cure = input.TimeFlagNames + ", such as --time-layout %d/%m/%Y"
+	} else if field != "" {
+		cure = "--" + field + "-field"
+	}
+	return fmt.Errorf("nothing to release: no record of %s has a user, a key and a time that can be used: correct %s",
+		eventfile.Name(f.input), cure)
 }
 
 // noteFaults reports the records that are broken or incomplete, and whether they count.
