@@ -1,6 +1,6 @@
 package schemas
 
-// Open permits a shard to spend a turn, because every earlier turn is settled.
+// Open permits a shard to spend a turn; it is sent once every earlier turn has been settled.
 type Open struct {
 	Epoch         int64
 	Turn          uint64
@@ -9,8 +9,8 @@ type Open struct {
 	SettledAt     int64 // offset on control of the previous turn's first SETTLED part; −1 if there is none
 	FromLedger    bool  // the turn is redone from its delta; no contributions follow
 
-	// Group is the group of the reader that has now sent all its contributions to the turn. The
-	// turn may be spent once an OPEN from each of the Groups readers has arrived. Groups 0 means 1.
+	// Group identifies the group whose reader has now sent all its contributions to the turn. The
+	// turn may be spent once an OPEN for each of the Groups groups has arrived. Groups 0 means 1.
 	Group, Groups uint32
 }
 
@@ -67,8 +67,8 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	return kind, epoch, turn, r.err
 }
 
-// PeekShard returns the shard to which a transport element is sent, which for a Partial is the
-// release shard, without decoding the rest. Errors: ErrMalformed, ErrVersion.
+// PeekShard returns the shard to which a transport element is sent, without decoding the rest. For
+// a Partial, that is the release shard. Errors: ErrMalformed, ErrVersion.
 func PeekShard(b []byte) (int, error) {
 	kind, _, _, err := PeekEpoch(b)
 	if err != nil {
@@ -108,7 +108,7 @@ func (o *Open) layout(w *wire) {
 		"from ledger", &o.FromLedger, "group", &o.Group, "groups", &o.Groups)
 }
 
-// EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long).
+// EncodePartial encodes partial counts. Errors: ErrInvalid (a key is too long).
 func EncodePartial(p Partial) ([]byte, error) { return encode(KindPartial, &p, (*Partial).layout) }
 
 // DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
@@ -128,7 +128,7 @@ func (p *Partial) layout(w *wire) {
 	})
 }
 
-// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long).
+// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key is too long).
 func EncodeAck(a Ack) ([]byte, error) { return encode(KindAck, &a, (*Ack).layout) }
 
 // DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.

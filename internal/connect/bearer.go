@@ -60,7 +60,7 @@ func trustOf(s *deployment.SASL) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 
-// tokenTimeout limits a token request, for which a connection waits.
+// tokenTimeout bounds a token request, which blocks the connection that needs the token.
 const tokenTimeout = 5 * time.Second
 
 // endpoint requests tokens from an authorization server, with the current secret. It is safe for
@@ -146,8 +146,8 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 // exchange is what remains of an authentication after the token was sent.
 type exchange struct{}
 
-// Next implements sasl.StateMachine. A broker that refuses the token first sends the reason. It
-// then waits for one byte before it ends the exchange with an error (RFC 7628, section 3.2.3).
+// Next implements sasl.StateMachine. If the broker refuses the token, it first sends the reason,
+// and then waits for one byte before it ends the exchange with an error (RFC 7628, section 3.2.3).
 func (exchange) Next(_ context.Context, challenge []byte) (done bool, response []byte, err error) {
 	return len(challenge) == 0, []byte{1}, nil
 }

@@ -5,7 +5,7 @@ type Known struct {
 	Tree   *Search  // the count's tree of values; nil if it has none
 	Events Estimate // first component, as released
 	// Components returns the first component and the given number of further components. With their
-	// Width, the intervals of the given number of ratios hold jointly at the metric's confidence.
+	// HalfWidth, the intervals of that many ratios hold jointly at the metric's confidence.
 	Components func(extra, ratios int) Components
 }
 

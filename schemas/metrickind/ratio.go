@@ -25,7 +25,7 @@ func ratioOf(c Components, extra int, most *big.Rat) ratio {
 		return out
 	}
 	out.value = within(new(big.Rat).Quo(s.Value, n.Value))
-	k := square(c.Width)
+	k := square(c.HalfWidth)
 	a := new(big.Rat).Sub(square(n.Value), product(k, n.Variance)) // N² − k·v_N
 	if c.Beyond || a.Sign() <= 0 {
 		return out
@@ -49,7 +49,7 @@ func ratioOf(c Components, extra int, most *big.Rat) ratio {
 func imitateRatio(d Drawn, extra int, most float64) Imitated {
 	n, s := d.Values[0], d.Values[extra]
 	within := func(x float64) float64 { return math.Max(-most, math.Min(most, x)) }
-	k := d.Width * d.Width
+	k := d.HalfWidth * d.HalfWidth
 	a := n*n - k*d.Variances[0]
 	switch {
 	case n <= 0:

@@ -158,9 +158,9 @@ func TestAnImitatedVectorIsTheReleasedOne(t *testing.T) {
 			}
 			b := Bounds{Events: 1, Min: rapid.Int64Range(-1000, 1000).Draw(t, "min")}
 			b.Max = b.Min + rapid.Int64Range(1, 2000).Draw(t, "range")
-			d := Drawn{Width: rapid.Float64Range(0.5, 3).Draw(t, "width")}
+			d := Drawn{HalfWidth: rapid.Float64Range(0.5, 3).Draw(t, "width")}
 			exact := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
-			c := Components{Width: exact(d.Width)}
+			c := Components{HalfWidth: exact(d.HalfWidth)}
 			for i, kind := range append([]Kind{k}, k.Extra()...) {
 				most := float64(kind.Sensitivity(b))
 				d.Values[i] = rapid.Float64Range(-1000*most, 1000*most).Draw(t, "value")
@@ -169,7 +169,7 @@ func TestAnImitatedVectorIsTheReleasedOne(t *testing.T) {
 				}
 				c.Of = append(c.Of, Component{exact(d.Values[i]), exact(d.Variances[i])})
 			}
-			if a := d.Values[0]*d.Values[0] - d.Width*d.Width*d.Variances[0]; math.Abs(a) <
+			if a := d.Values[0]*d.Values[0] - d.HalfWidth*d.HalfWidth*d.Variances[0]; math.Abs(a) <
 				1e-6*d.Values[0]*d.Values[0] {
 				t.Skip("floating point cannot tell whether the interval is bounded")
 			}
@@ -192,7 +192,7 @@ func TestAnEndThatIsZeroHasNoSign(t *testing.T) {
 	for _, bounds := range []Bounds{{Min: -5, Max: 0}, {Min: 0, Max: 5}, {Min: -5, Max: 5}} {
 		for _, first := range []int64{-3, 0, 1, 1000, 1 << 40} {
 			for _, second := range []int64{-10_000, -1, 0, 1, 10_000} {
-				e := join(bounds, Components{Width: big.NewRat(2, 1), Of: []Component{
+				e := join(bounds, Components{HalfWidth: big.NewRat(2, 1), Of: []Component{
 					{big.NewRat(first, 1), big.NewRat(4, 1)}, {big.NewRat(second*max(first, 1), 1), big.NewRat(100, 1)},
 				}})
 				if (e.Low == 0 && math.Signbit(e.Low)) || (e.High == 0 && math.Signbit(e.High)) {
@@ -207,7 +207,7 @@ func TestAnEndThatIsZeroHasNoSign(t *testing.T) {
 // seem exact.
 func TestAnIntervalBeyondWhatCanBeSaysNothing(t *testing.T) {
 	draws := func(values ...int64) (c Components) {
-		c.Width = big.NewRat(2, 1)
+		c.HalfWidth = big.NewRat(2, 1)
 		for _, v := range values {
 			c.Of = append(c.Of, Component{big.NewRat(v, 1), big.NewRat(1, 1)})
 		}
@@ -232,7 +232,7 @@ func TestAnIntervalBeyondWhatCanBeSaysNothing(t *testing.T) {
 			d.Values[i], _ = component.Value.Float64()
 			d.Variances[i] = 1
 		}
-		d.Width = 2
+		d.HalfWidth = 2
 		if got := Of(c.kind).Vector.Imitate(b, d); got.Low != 0 || got.High != c.high {
 			t.Errorf("%s of %v is imitated as %+v", c.kind, c.components.Of, got)
 		}

@@ -18,8 +18,8 @@ type advanced struct {
 	weight  float64 // 2·β·ln(2/δ)/ε²: the square of (root/ε) before any loss
 }
 
-// betaFactor is the constant 28.04 of Theorem 5.1. It is 8x for the solution of x = 2 + ln(1 + x),
-// which makes the theorem's β optimal when advanced composition exactly uses up ε.
+// betaFactor is the constant 28.04 of Theorem 5.1. It is 8·x, where x solves x = 2 + ln(1 + x).
+// This makes the theorem's β optimal when advanced composition exactly uses up ε.
 const betaFactor = 28.04
 
 // NewAdvanced returns the filter of advanced composition (Rogers et al. 2016, Theorem 5.1).
@@ -62,21 +62,22 @@ var advancedSums = sums[loss.Approx]{price: func(l loss.Approx, prices []fixed.A
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	prices[0], prices[1], prices[2] = fixed.Up(excessOf(l.Epsilon)), fixed.SquareUp(l.Epsilon), fixed.Up(l.Delta)
+	mean := fixed.Up(monotoneMeanLossUp(l.Epsilon))
+	prices[0], prices[1], prices[2] = mean, fixed.SquareUp(l.Epsilon), fixed.Up(l.Delta)
 	return nil
 }}
 
 func (a advanced) allows(m []fixed.Meter, prices []fixed.Amount, tolerance float64) bool {
-	return a.upTo(m[0].Taken().Plus(prices[0]), m[1].Taken().Plus(prices[1])) <= a.promise.Epsilon*tolerance
+	return a.upperBound(m[0].Taken().Plus(prices[0]), m[1].Taken().Plus(prices[1])) <= a.promise.Epsilon*tolerance
 }
 
 func (a advanced) left(m []fixed.Meter) loss.Approx {
-	// ε_i above ε never fits: then Σ ε_i²/β ≥ 28.04·ln 1/δ, and the root alone is above √2·ε.
-	// Non-negative floats sort like their bit patterns.
+	// An ε_i above ε never fits, because then Σ ε_i²/β ≥ 28.04·ln 1/δ, and the root alone is above
+	// √2·ε. Non-negative floats sort like their bit patterns.
 	patterns := int(math.Float64bits(a.promise.Epsilon)) + 1
 	refused := sort.Search(patterns, func(i int) bool {
 		epsilon := math.Float64frombits(uint64(i))
-		return !a.allows(m, []fixed.Amount{fixed.Up(excessOf(epsilon)), fixed.SquareUp(epsilon)}, 1)
+		return !a.allows(m, []fixed.Amount{fixed.Up(monotoneMeanLossUp(epsilon)), fixed.SquareUp(epsilon)}, 1)
 	})
 	l := loss.Approx{Delta: m[2].Left().FloatDown()}
 	if refused > 0 {
@@ -88,7 +89,7 @@ func (a advanced) left(m []fixed.Meter) loss.Approx {
 func (a advanced) spent(m []fixed.Meter) loss.Approx {
 	l := loss.Approx{Delta: m[2].Taken().FloatUp()}
 	if squares := m[1].Taken(); !squares.IsZero() {
-		l.Epsilon = a.upTo(m[0].Taken(), squares)
+		l.Epsilon = a.upperBound(m[0].Taken(), squares)
 	}
 	return l
 }
@@ -112,9 +113,9 @@ func coarsen(x float64) float64 {
 	return math.Float64frombits((math.Float64bits(x) + low) &^ low)
 }
 
-// excessOf returns an upper bound on ε(e^ε − 1)/2. It is monotone, 0 at ε = 0, and +Inf on
-// overflow.
-func excessOf(epsilon float64) float64 {
+// monotoneMeanLossUp returns an upper bound on ε(e^ε − 1)/2. Unlike meanLossUp, it is certainly
+// monotone, which the search in left needs. It is 0 at ε = 0, and +Inf on overflow.
+func monotoneMeanLossUp(epsilon float64) float64 {
 	if epsilon == 0 {
 		return 0
 	}
@@ -123,14 +124,14 @@ func excessOf(epsilon float64) float64 {
 	return float64(product*evaluationMargin) + math.SmallestNonzeroFloat64
 }
 
-// upTo returns an upper bound on the left side of the filter's rule. It is monotone in both sums,
-// because every correctly rounded operation is. float64() prevents fused operations.
-func (a advanced) upTo(excess, squares fixed.Amount) float64 {
+// upperBound returns an upper bound on the left side of the filter's rule. It is monotone in both
+// sums, because every correctly rounded operation is. float64() prevents fused operations.
+func (a advanced) upperBound(mean, squares fixed.Amount) float64 {
 	ratio := 1 + float64(squares.FloatUp()/a.beta)
 	ratio = coarsen(float64(ratio * evaluationMargin))
 	spread := float64(ratio * (1 + float64(0.5*math.Log(ratio))))
 	root := float64(a.promise.Epsilon * math.Sqrt(float64(a.weight*spread)))
-	total := excess.FloatUp() + root
+	total := mean.FloatUp() + root
 	return float64(total * evaluationMargin)
 }
 
@@ -144,12 +145,12 @@ func (a advanced) upTo(excess, squares fixed.Amount) float64 {
 //	2·√(S·(1 + ln √3)·ln(2k/δ))                                   for S in [1/n², 1]
 //	√(2·(1/n² + S)·(1 + ½·ln(1 + n²·S))·ln(2k/δ))                 for every S
 //
-// but +Inf once Σδ > δ/2. k = ⌈2·log₂ n⌉ is the number of values in the union bound of the proof.
-// The paper has 4·log₂ n in place of 2k, which is too small by up to one value unless n² is a power
-// of two. The claim is the least of three bounds: Σε, and each of the two bounds above plus Σδ. All
-// three hold on the same event, so taking the least costs no δ.
+// The bound is +Inf once Σδ > δ/2. k = ⌈2·log₂ n⌉ is the number of values in the union bound of the
+// proof. The paper has 4·log₂ n in place of 2k. Unless n² is a power of two, that counts fewer than
+// k values. The odometer reports the least of three bounds: Σε, and each of the two bounds above
+// plus Σδ. All three hold on the same event, so taking the least costs no δ.
 //
-// The losses must hold point by point, as for NewBasicOdometer, and both ε and δ of a loss must be
+// The losses must hold pointwise, as for NewBasicOdometer, and both ε and δ of a loss must be
 // fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ. This is
 // why Σδ, which is at most δ/2, is added.
 func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.Approx], error) {
@@ -171,8 +172,8 @@ func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.A
 // realisedSums are the sums Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
 var realisedSums = sums[loss.Approx]{
 	price: func(l loss.Approx, prices []fixed.Amount) error {
-		prices[0], prices[1], prices[2], prices[3] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon), meanUp(l.Epsilon),
-			fixed.Up(l.Delta)
+		prices[0], prices[1] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon)
+		prices[2], prices[3] = meanLossUp(l.Epsilon), fixed.Up(l.Delta)
 		return l.Validate()
 	},
 	loss: func(s []fixed.Amount, r direction) loss.Approx {
@@ -180,9 +181,9 @@ var realisedSums = sums[loss.Approx]{
 	},
 }
 
-// meanUp returns ε(e^ε − 1)/2, rounded up. The result is at least one unit if ε is not 0, even if
-// the product underflows float64.
-func meanUp(epsilon float64) fixed.Amount {
+// meanLossUp returns an upper bound on ε(e^ε − 1)/2, which bounds the mean loss. The result is at
+// least one unit if ε is not 0, even if the product underflows float64.
+func meanLossUp(epsilon float64) fixed.Amount {
 	if epsilon == 0 {
 		return fixed.Amount{}
 	}
@@ -217,10 +218,10 @@ func (a advancedClaim) deviation(s float64) float64 {
 		return 0
 	}
 	least := 1 / a.n / a.n
-	whole := math.Sqrt(2 * (least + s) * (1 + math.Log1p(s/least)/2) * a.logTerm)
+	general := math.Sqrt(2 * (least + s) * (1 + math.Log1p(s/least)/2) * a.logTerm)
 	if s < least || s > 1 {
-		return whole
+		return general
 	}
-	const sqrt3 = 0.5493061443340548 // ln √3 = 0.54930614433405484…
-	return math.Min(whole, 2*math.Sqrt(s*(1+sqrt3)*a.logTerm))
+	const lnSqrt3 = 0.5493061443340548 // ln √3 = 0.54930614433405484…
+	return math.Min(general, 2*math.Sqrt(s*(1+lnSqrt3)*a.logTerm))
 }

@@ -96,8 +96,8 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 // While Σδ is at most delta, the realised loss is between −Σε and Σε, except with probability
 // delta, 0 ≤ delta < 1. After that, the bound's Epsilon is +Inf. The error is a *units.RangeError.
 //
-// Each recorded loss (ε, δ) must hold point by point: except with probability δ, under either of
-// the two inputs, the mechanism's realised loss given everything before is within ±ε. Every (ε,
+// Each recorded loss (ε, δ) must hold pointwise: except with probability δ, under either of the
+// two inputs, the mechanism's realised loss given everything before is within ±ε. Every (ε,
 // 0)-private mechanism has this property. An (ε, δ)-private mechanism may lack it: see PointWise.
 //
 // δ must be fixed before the mechanism runs, but ε may become known only afterwards. You may thus

@@ -33,17 +33,17 @@ const maxTotal = 1 << 53
 type Noise func(total int64, sigma float64) (float64, error)
 
 // LinearQueries releases noisy sums for adaptively chosen linear queries. A query assigns a vector
-// of integers to each user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget of
+// of integers to each user (Feldman and Zrnic, 2021, Corollary 4.7). Every user has a budget B of
 // squared norm, and is left out of a query if Σ‖q_t(x)‖² would exceed the budget. So a user for
-// whom few queries are nonzero is counted in all of these, however many queries there are.
+// whom few queries are nonzero is counted in all of those, however many queries there are.
 //
 // Everything released together is κ-zCDP under the removal of one user, for any number of queries:
-// each sum has Gaussian noise with σ² = norm budget/(2κ), and the loss of a user with norm ‖q‖ is
-// ‖q‖²/(2σ²). With continuous Gaussian noise, everything together is √(2κ)-GDP.
+// each sum has Gaussian noise with σ² = B/(2κ), and the loss of a user with norm ‖q‖ is ‖q‖²/(2σ²).
+// With continuous Gaussian noise, everything together is √(2κ)-GDP.
 //
 // Values are integers, so that sums are exact in any order. Their unit is the caller's choice: a
-// query with resolution 2^-10 counts 1024ths, and its norm budget is 2^20 times as large. In a sum
-// of float64 values, a user could have more influence than their own value.
+// query with resolution 2^-10 counts 1024ths, and its budget is 2^20 times as large. In a sum of
+// float64 values, a user could have more influence than their own value accounts for.
 //
 // A LinearQueries is not safe for concurrent use.
 type LinearQueries[K comparable] struct {
@@ -54,8 +54,8 @@ type LinearQueries[K comparable] struct {
 	sigma float64
 }
 
-// NewLinearQueries returns a LinearQueries whose sums are together kappa-zCDP, 2^-40 ≤ kappa ≤
-// 2^40. Every user's budget is norm ≥ 1. The error is a *units.RangeError, or ErrNoNoise.
+// NewLinearQueries returns a LinearQueries whose sums are together kappa-zCDP, for kappa from 2^-40
+// to 2^40. Every user's budget is norm, at least 1. The error is a *units.RangeError or ErrNoNoise.
 func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K],
 	error) {
 	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
@@ -77,15 +77,14 @@ func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Poli
 
 // deviation returns √(norm/(2κ)), rounded up.
 func deviation(norm SquaredNorm, kappa float64) float64 {
-	const working = 200
-	variance := new(big.Float).SetPrec(working).SetUint64(uint64(norm))
+	const precision = 200
+	variance := new(big.Float).SetPrec(precision).SetUint64(uint64(norm))
 	variance.Quo(variance, big.NewFloat(2*kappa))
 	sigma, _ := variance.Sqrt(variance).Float64()
 	return math.Nextafter(sigma, math.Inf(1))
 }
 
-// Sigma returns the standard deviation of the noise of every coordinate, σ² =
-// norm budget/(2κ), rounded up.
+// Sigma returns σ = √(B/(2κ)), rounded up: the standard deviation of the noise in every coordinate.
 func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
 
 // Kappa returns the zCDP parameter of all released sums together.
@@ -149,11 +148,9 @@ func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
 // Left returns the squared norm that the user has left; see PerUser.Left.
 func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
 
-// Radius returns an r with the following property, provided that the noise has standard deviation
-// Sigma and is not rounded: except with probability delta, all d coordinates of a released sum are
-// within r of the sum over the query's active users. r is
-//
-//	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
+// Radius returns a bound r = σ·√(2·ln(2d/δ)), rounded up: except with probability delta, all d
+// coordinates of a released sum are within r of the sum over the query's active users. This assumes
+// that the noise has standard deviation σ = Sigma() and is not rounded.
 //
 // Corollary 4.7 has d in place of 2d, which is correct for continuous Gaussian noise; 2d also
 // covers discrete noise. The error is a *units.RangeError unless d ≥ 1 and 1e-300 ≤ delta < 1.
@@ -176,7 +173,7 @@ func (q *LinearQueries[K]) MarshalBinary() ([]byte, error) {
 	return append(q.header().bytes, users...), err
 }
 
-// UnmarshalBinary resumes a stored state; see the package comment.
+// UnmarshalBinary restores a stored state; see the package comment.
 func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
 	users, err := q.header().cut(data)
 	if err != nil {
@@ -186,7 +183,7 @@ func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
 }
 
 // SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 also represents all larger values, and
-// fits into no budget.
+// exceeds every budget.
 type SquaredNorm uint64
 
 // normSums adds up squared norms exactly, as integers below 2^64 in units of 2^-16.

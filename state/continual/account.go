@@ -13,14 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Account keeps one user's admitted contributions to one stream of counts within a budget; see the
-// package comment. The time of an update is proportional to the number of contributions so far,
-// times the number of remaining steps (Root) or the logarithm of the number of all steps (Tree). An
-// Account is not safe for concurrent use.
+// Account tracks one user's admitted contributions to one stream of counts and keeps them within a
+// budget; see the package comment. An update takes time proportional to the number of contributions
+// so far, times the number of remaining steps (Root) or the logarithm of the total number of steps
+// (Tree). An Account is not safe for concurrent use.
 type Account struct {
 	matrix   Matrix
 	sigma    float64
-	budget   int128.Uint // limit of ‖C·Δ‖², in Unit²
+	budget   int128.Uint // limit on ‖C·Δ‖², in Unit²
 	spent    int128.Uint
 	total    uint64
 	admitted []Contribution

@@ -50,22 +50,22 @@ func GDPWithin(budget loss.Approx) (loss.GDP, error) {
 // GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up. It is μ²/2, the ρ of the
 // Gaussian pair, because every μ-GDP pair is a post-processing of that pair (Dong, Roth and Su,
 // 2022, Corollary B.6; Bun and Steinke, 2016, Proposition 1.6). The error is a *units.RangeError,
-// also if ρ does not fit into a float64.
+// including when ρ does not fit into a float64.
 func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.ZCDP{}, err
 	}
 	z := loss.ZCDP{Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(g.Mu)))}
 	if z.Validate() != nil {
-		return loss.ZCDP{}, &units.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 " +
-			"does not fit a float64"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "mu", Value: g.Mu,
+			Range: "at most 1.8e154, because otherwise rho = mu²/2 does not fit in a float64"}
 	}
 	return z, nil
 }
 
-// GDPToRDP returns the least Rényi divergences α·μ²/2 of μ-GDP at the given orders, rounded up; one
-// that does not fit into a float64 becomes +Inf. The orders must be above 1, finite and ascending.
-// The error is a *units.RangeError.
+// GDPToRDP returns the least bounds α·μ²/2 on the Rényi divergence of μ-GDP at the given orders,
+// rounded up; one that does not fit into a float64 becomes +Inf. The orders must be above 1, finite
+// and ascending. The error is a *units.RangeError.
 func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err

@@ -7,11 +7,11 @@ import (
 
 // composition holds the inputs that are the same for all tilts.
 type composition struct {
-	factors  []factor
-	lattice  lattice
-	infinity float64 // upper bound on the probability that some loss is unbounded
-	inherent float64
-	options  Options
+	factors      []factor
+	lattice      lattice
+	infinityMass float64 // upper bound on the probability that some loss is infinite
+	inherent     float64
+	options      Options
 }
 
 // intervalGrowth is the factor by which the interval is increased after a grid was too large.
@@ -88,7 +88,7 @@ func onGrid(factors []factor, o Options) (curve, error) {
 	if err != nil {
 		return curve{}, err
 	}
-	if c.infinity == 1 {
+	if c.infinityMass == 1 {
 		return newCurve(c.lattice, c.start(), c.start(), 1, c.inherent), nil
 	}
 	if c.directCost() <= directLimit {
@@ -111,7 +111,7 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 			c.lattice.step = gcd(c.lattice.step, f.stride*int(scale))
 		}
 		span += float64(len(f.mass)-1) * float64(f.stride) * scale * float64(f.count)
-		unlost += float64(f.count) * math.Log1p(-f.infinity)
+		unlost += float64(f.count) * math.Log1p(-f.infinityMass)
 		uninherent += float64(f.count) * math.Log1p(-f.inherent)
 	}
 	c.lattice.step = max(1, c.lattice.step)
@@ -121,8 +121,8 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 	}
 	c.lattice.first = int(first)
 	c.lattice.last = int(span) / c.lattice.step
-	c.infinity = min(1, -math.Expm1(unlost*(1+elementary*float64(len(factors)+2)))*(1+elementary))
-	c.inherent = -math.Expm1(uninherent) * (1 - elementary*float64(len(factors)+8))
+	c.infinityMass = min(1, -math.Expm1(unlost*(1+elementaryError*float64(len(factors)+2)))*(1+elementaryError))
+	c.inherent = -math.Expm1(uninherent) * (1 - elementaryError*float64(len(factors)+8))
 	return c, nil
 }
 
@@ -157,7 +157,7 @@ type tilted struct {
 func (c *composition) accumulate(t tilted, to *curve) {
 	gap := float64(c.lattice.step) * c.lattice.unit
 	keep, gain := math.Exp(-gap), -math.Expm1(-gap)
-	base := c.infinity + t.beyond
+	base := c.infinityMass + t.beyond
 	tail, delta := 0.0, 0.0
 	for j := min(len(t.value)-1, c.lattice.last-t.low); j >= 0; j-- {
 		index := t.low + j

@@ -59,7 +59,7 @@ func (c curve) deltaAt(epsilon float64) float64 {
 	j := c.index(epsilon)
 	if j < c.from {
 		// The chord from e^ε = 0, where δ is at most 1.
-		return min(1, boundMargin*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementary)*(1-c.delta[0])))
+		return min(1, boundMargin*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementaryError)*(1-c.delta[0])))
 	}
 	i := j - c.from
 	if i >= len(c.delta) {

@@ -41,7 +41,7 @@ func (g DiscreteGaussian) extent(_ Direction, tail float64) extent {
 	return extent{low: g.loss(int(math.Ceil(lowerTail * g.Sigma))), high: g.loss(-z), spread: spread}
 }
 
-// weight returns e^(−x²/2σ²), with a relative error of at most elementary·(2 + x²/2σ²).
+// weight returns e^(−x²/2σ²), with a relative error of at most elementaryError·(2 + x²/2σ²).
 func (g DiscreteGaussian) weight(x int) float64 {
 	r := float64(x) / g.Sigma
 	return math.Exp(-r * r / 2)
@@ -50,7 +50,7 @@ func (g DiscreteGaussian) weight(x int) float64 {
 // maxDistance is the distance, in units of σ, at which weights fall below about e^−700.
 const maxDistance = 37.4
 
-func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
+func (g DiscreteGaussian) fill(_ Direction, c *cells) error {
 	end := int(maxDistance * g.Sigma)
 	total := 0.0
 	for x := end; x > 0; x-- { // smallest weight first
@@ -58,21 +58,21 @@ func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 	}
 	// The sum over all integers exceeds this finite sum, which has at most one rounding of a
 	// relative 2^-53 per term.
-	total = (1 + 2*total) * (1 - float64(end+16)*0x1p-53 - elementary)
-	c.added = end
+	total = (1 + 2*total) * (1 - float64(end+16)*0x1p-53 - elementaryError)
+	c.maxAdditions = end
 	for x := -end; x <= end; x++ {
 		r := float64(x) / g.Sigma
-		p := g.weight(x) / total * (1 + elementary*(2+r*r))
+		p := g.weight(x) / total * (1 + elementaryError*(2+r*r))
 		loss := g.loss(x)
-		c.atom(loss+math.Abs(loss)*0x1p-50, p)
+		c.addAtom(loss+math.Abs(loss)*0x1p-50, p)
 	}
 	// Beyond the end, each term is less than e^(−(2·end+1)/2σ²) times the previous term. Losses of
 	// outputs above the end are moved to the loss at the end, those below −end to infinity.
 	ratio := math.Exp(-(2*float64(end) + 1) / (2 * g.Sigma * g.Sigma))
 	// The addend 0x1p-900 covers underflow.
 	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900
-	c.atom(g.loss(end), rest)
-	c.infinity += rest
+	c.addAtom(g.loss(end), rest)
+	c.infinityMass += rest
 	c.cut += rest
 	return nil
 }

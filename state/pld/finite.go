@@ -28,13 +28,13 @@ func (a Approx) extent(Direction, float64) extent {
 	return extent{low: -a.Epsilon, high: a.Epsilon, spread: a.Epsilon}
 }
 
-func (a Approx) fill(_ Direction, c *intervals) error {
-	c.added = 4
+func (a Approx) fill(_ Direction, c *cells) error {
+	c.maxAdditions = 4
 	less := math.Exp(-a.Epsilon)
-	rest := (1 - a.Delta) * (1 + elementary) / (1 + less)
-	c.infinity += a.Delta
-	c.atom(a.Epsilon, rest)
-	c.atom(-a.Epsilon, rest*less*(1+elementary))
+	rest := (1 - a.Delta) * (1 + elementaryError) / (1 + less)
+	c.infinityMass += a.Delta
+	c.addAtom(a.Epsilon, rest)
+	c.addAtom(-a.Epsilon, rest*less*(1+elementaryError))
 	return nil
 }
 
@@ -60,12 +60,12 @@ func (r RandomizedResponse) extent(Direction, float64) extent {
 	return extent{low: -r.Epsilon, high: r.Epsilon, spread: r.Epsilon}
 }
 
-func (r RandomizedResponse) fill(_ Direction, c *intervals) error {
-	c.added = 6
+func (r RandomizedResponse) fill(_ Direction, c *cells) error {
+	c.maxAdditions = 6
 	less := math.Exp(-r.Epsilon)
-	truth := (1 + elementary) / (1 + float64(r.Values-1)*less)
-	c.atom(r.Epsilon, truth)
-	c.atom(-r.Epsilon, truth*less*(1+elementary))
-	c.atom(0, truth*less*float64(r.Values-2)*(1+elementary))
+	truth := (1 + elementaryError) / (1 + float64(r.Values-1)*less)
+	c.addAtom(r.Epsilon, truth)
+	c.addAtom(-r.Epsilon, truth*less*(1+elementaryError))
+	c.addAtom(0, truth*less*float64(r.Values-2)*(1+elementaryError))
 	return nil
 }

@@ -29,7 +29,7 @@ func (g Gaussian) symmetric() bool { return true }
 
 func (g Gaussian) extent(d Direction, tail float64) extent { return g.mixture().extent(d, tail) }
 
-func (g Gaussian) fill(d Direction, c *intervals) error { return g.mixture().fill(d, c) }
+func (g Gaussian) fill(d Direction, c *cells) error { return g.mixture().fill(d, c) }
 
 // SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, which includes
 // every individual independently with probability q. Inputs differ by the presence of one
@@ -94,7 +94,7 @@ func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	default:
 		odds := (math.Expm1(l) + m.q) / m.q
 		if odds <= 0 {
-			return math.Inf(-1), max(0, l-math.Log1p(-m.q)) + elementary
+			return math.Inf(-1), max(0, l-math.Log1p(-m.q)) + elementaryError
 		}
 		x = math.Log(odds)/m.mu + m.mu/2
 	}
@@ -106,9 +106,9 @@ func (m mixtureLine) boundary(l float64) (x, errBound float64) {
 	return x, math.Abs(computed-l) + parts*0x1p-50
 }
 
-func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
+func (g SubsampledGaussian) fill(d Direction, c *cells) error {
 	m := g.line()
-	c.added = 3
+	c.maxAdditions = 3
 	lower := m.edge(d, c.loss(c.lo))
 	c.slack = lower.errBound
 	end := mixtureEdge{zero: edge{x: math.Inf(-1)}, one: edge{x: math.Inf(-1)}}
@@ -129,7 +129,7 @@ func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 	}
 	end.zero.x, end.one.x = -end.zero.x, -end.one.x
 	p, excess := m.between(d, lower, end, c.loss(c.last()))
-	c.end(p+0x1p-900, excess+0x1p-900) // 0x1p-900 covers underflow
+	c.addBeyond(p+0x1p-900, excess+0x1p-900) // 0x1p-900 covers underflow
 	return nil
 }
 
@@ -169,19 +169,19 @@ func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon floa
 	tau := lower.errBound + upper.errBound
 	epsilon = min(epsilon, maxExponent)
 	power, less := math.Exp(epsilon), math.Expm1(epsilon)
-	margin := elementary*(math.Abs(less)+m.q+power*m.q) + tau*power
+	margin := elementaryError*(math.Abs(less)+m.q+power*m.q) + tau*power
 	if d == Remove {
 		p = (1-m.q)*(zero+zeroErr) + m.q*(one+oneErr)
 		factor := less + m.q - margin
-		excess = m.q*(one+oneErr)*(1+elementary) - least(factor, zero, zeroErr)
-		excess += elementary * (math.Abs(factor)*zero + math.Abs(excess))
-		return p * (1 + elementary), excess
+		excess = m.q*(one+oneErr)*(1+elementaryError) - least(factor, zero, zeroErr)
+		excess += elementaryError * (math.Abs(factor)*zero + math.Abs(excess))
+		return p * (1 + elementaryError), excess
 	}
 	p = zero + zeroErr
 	factor := m.q*power - less + margin
-	excess = -least(-factor, zero, zeroErr) + elementary*math.Abs(factor)*zero
-	excess -= power * m.q * (1 - elementary - tau) * max(0, one-oneErr)
-	return p, excess + elementary*math.Abs(excess)
+	excess = -least(-factor, zero, zeroErr) + elementaryError*math.Abs(factor)*zero
+	excess -= power * m.q * (1 - elementaryError - tau) * max(0, one-oneErr)
+	return p, excess + elementaryError*math.Abs(excess)
 }
 
 // least returns the least value of factor·x for x ≥ 0 with |x − mass| ≤ errBound.

@@ -67,7 +67,7 @@ func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 		return Vector{}, err
 	}
 	c.settle()
-	return Vector{Grid: g, Probabilities: c.mass, Infinity: c.infinity, Truncated: c.cut}, nil
+	return Vector{Grid: g, Probabilities: c.mass, Infinity: c.infinityMass, Truncated: c.cut}, nil
 }
 
 // Symmetric reports whether both directions of a pair have the same distribution.

@@ -32,18 +32,18 @@ func (l Laplace) extent(Direction, float64) extent {
 	return extent{low: -top, high: top, spread: top / 2}
 }
 
-func (l Laplace) fill(_ Direction, c *intervals) error {
-	c.added = 8
+func (l Laplace) fill(_ Direction, c *cells) error {
+	c.maxAdditions = 8
 	top := l.largest()
-	margin := 1 + elementary*(1+top)
-	c.atom(top, 0.5)
-	c.atom(-top, 0.5*math.Exp(-top)*margin)
+	margin := 1 + elementaryError*(1+top)
+	c.addAtom(top, 0.5)
+	c.addAtom(-top, 0.5*math.Exp(-top)*margin)
 	c.addRising(top, margin)
 	return nil
 }
 
 // addRising adds losses from −top to top, whose density is weight·e^((l − top)/2)/4.
-func (c *intervals) addRising(top, weight float64) {
+func (c *cells) addRising(top, weight float64) {
 	first := math.Floor(-top / c.interval)
 	last := math.Floor(top / c.interval)
 	if below := float64(c.lo); first < below {
@@ -59,11 +59,11 @@ func (c *intervals) addRising(top, weight float64) {
 		// With λ = top, the mass of [from, to] is (e^((to−λ)/2) − e^((from−λ)/2))/2, and its excess
 		// over the loss from is e^((from−λ)/2)·2·sinh²((to−from)/4).
 		scale := math.Exp((from-top)/2) * weight
-		p := scale * 0.5 * math.Expm1((to-from)/2) * (1 + elementary)
+		p := scale * 0.5 * math.Expm1((to-from)/2) * (1 + elementaryError)
 		sinh := math.Sinh((to - from) / 4)
-		excess := scale * 2 * sinh * sinh * (1 + elementary)
+		excess := scale * 2 * sinh * sinh * (1 + elementaryError)
 		gap := from - c.loss(i)
-		c.spread(i, p, (p*-math.Expm1(-gap)+excess)*(1+elementary))
+		c.spread(i, p, (p*-math.Expm1(-gap)+excess)*(1+elementaryError))
 	}
 	if above := c.loss(c.last() + 1); above < top {
 		c.add(c.last()+1, 0.5*weight*-math.Expm1((above-top)/2))
@@ -93,8 +93,8 @@ func (b BoundedRange) extent(Direction, float64) extent {
 	return extent{low: -b.Epsilon, high: b.Epsilon, spread: b.Epsilon / 2}
 }
 
-func (b BoundedRange) fill(_ Direction, c *intervals) error {
-	c.added = 8
-	c.addRising(b.Epsilon, 2/-math.Expm1(-b.Epsilon)*(1+elementary*(4+b.Epsilon)))
+func (b BoundedRange) fill(_ Direction, c *cells) error {
+	c.maxAdditions = 8
+	c.addRising(b.Epsilon, 2/-math.Expm1(-b.Epsilon)*(1+elementaryError*(4+b.Epsilon)))
 	return nil
 }

@@ -8,13 +8,13 @@ import (
 // measure is one direction of a discretised pair: mass[k] is at loss (lo + k·stride)·interval. It
 // is immutable.
 type measure struct {
-	interval float64
-	lo       int
-	stride   int // at least 1
-	mass     []float64
-	infinity float64 // upper bound on the probability of an unbounded loss
-	inherent float64 // part of infinity that no finer grid would remove
-	source   *source // nil if the caller has fixed the interval
+	interval     float64
+	lo           int
+	stride       int // at least 1
+	mass         []float64
+	infinityMass float64 // upper bound on the probability of an infinite loss
+	inherent     float64 // part of infinityMass that no finer grid would remove
+	source       *source // nil if the caller has fixed the interval
 }
 
 // source contains what is needed to compute a measure with another interval.
@@ -41,10 +41,10 @@ func (s *source) measure(interval float64) (*measure, error) {
 }
 
 // newMeasure returns a measure without the zeros at both ends of v and, if all masses are on a
-// coarser lattice, without the zeros in between. If no loss is finite, infinity is 1.
+// coarser lattice, without the zeros in between. If no loss is finite, infinityMass is 1.
 func newMeasure(v Vector) *measure {
 	m := &measure{
-		interval: v.Interval, stride: 1, infinity: v.Infinity,
+		interval: v.Interval, stride: 1, infinityMass: v.Infinity,
 		inherent: max(0, v.Infinity-v.Truncated) * (1 - 0x1p-20),
 	}
 	first, last, step := -1, -1, 0
@@ -60,7 +60,7 @@ func newMeasure(v Vector) *measure {
 		last = i
 	}
 	if first < 0 {
-		m.mass, m.infinity = []float64{0}, 1
+		m.mass, m.infinityMass = []float64{0}, 1
 		return m
 	}
 	m.lo, m.stride = v.Lowest+first, max(1, step)
@@ -82,12 +82,12 @@ func (m *measure) loss(k int) float64 { return float64(m.lo+k*m.stride) * m.inte
 
 // logMoment returns an upper bound on ln Σ mass·e^(t·loss), over finite losses.
 func (m *measure) logMoment(t float64) float64 {
-	largest, steepest := math.Inf(-1), 0.0
+	largest, maxAbs := math.Inf(-1), 0.0
 	for k, p := range m.mass {
 		if p > 0 {
 			a := float64(t * m.loss(k))
 			largest = max(largest, a)
-			steepest = max(steepest, math.Abs(a))
+			maxAbs = max(maxAbs, math.Abs(a))
 		}
 	}
 	if math.IsInf(largest, 0) {
@@ -100,7 +100,7 @@ func (m *measure) logMoment(t float64) float64 {
 		}
 	}
 	value := largest + math.Log(sum)
-	return value + float64(len(m.mass)+16)*0x1p-53 + (steepest+math.Abs(value)+1)*0x1p-50
+	return value + float64(len(m.mass)+16)*0x1p-53 + (maxAbs+math.Abs(value)+1)*0x1p-50
 }
 
 // summary is a condensed measure for choosing tilts and windows, which affect only tightness.

@@ -15,7 +15,7 @@ func edgeAt(x float64) edge {
 		return edge{x: x}
 	}
 	tail := 0.5 * math.Erfc(math.Abs(x)*(1/math.Sqrt2))
-	return edge{x: x, tail: tail, errBound: tail * (elementary + 0x1p-51*(x*x+1))}
+	return edge{x: x, tail: tail, errBound: tail * (elementaryError + 0x1p-51*(x*x+1))}
 }
 
 // normalMass returns the standard normal probability between a and b, a.x ≤ b.x, and a bound on its
@@ -31,7 +31,7 @@ func normalMass(a, b edge) (mass, errBound float64) {
 			return 1, 0
 		}
 		mass = 0.5 * (math.Erf(b.x*(1/math.Sqrt2)) + math.Erf(-a.x*(1/math.Sqrt2)))
-		return mass, mass * 2 * elementary
+		return mass, mass * 2 * elementaryError
 	}
 	return max(mass, 0), a.errBound + b.errBound + max(mass, 0)*0x1p-52
 }

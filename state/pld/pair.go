@@ -30,7 +30,7 @@ type Pair interface {
 	// probability that may be cut off at the top.
 	extent(d Direction, tail float64) extent
 	// fill adds the pair's complete distribution to c.
-	fill(d Direction, c *intervals) error
+	fill(d Direction, c *cells) error
 }
 
 // extent is the range of a pair's losses, without a negligible part, and their spread, which is

@@ -75,7 +75,7 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 
 // maxAbsentLoss returns the loss −ln(1 − q), rounded up, at an output possible only without the
 // individual.
-func (s Sampled) maxAbsentLoss() float64 { return -math.Log1p(-s.Sampling) * (1 + elementary) }
+func (s Sampled) maxAbsentLoss() float64 { return -math.Log1p(-s.Sampling) * (1 + elementaryError) }
 
 func (s Sampled) extent(d Direction, tail float64) extent {
 	if p, exact := s.exact(); exact {
@@ -108,7 +108,7 @@ const (
 // pair at ε is q·δ_P(ln((e^ε−1+q)/q)) in the direction Remove, and c·δ_P(ln(q·e^ε/c)) in the
 // direction Add. Sampling a distribution that dominates the unsampled pair at every real ε thus
 // gives a distribution that dominates the sampled pair.
-func (s Sampled) fill(d Direction, c *intervals) error {
+func (s Sampled) fill(d Direction, c *cells) error {
 	if p, exact := s.exact(); exact {
 		return p.fill(d, c)
 	}
@@ -127,11 +127,11 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 			return
 		}
 		if d == Remove {
-			p = (s.Sampling*p + (1-s.Sampling)*underQ(p, loss)) * (1 + elementary)
+			p = (s.Sampling*p + (1-s.Sampling)*underQ(p, loss)) * (1 + elementaryError)
 		}
 		total.add(p)
-		c.added++
-		c.atom(s.loss(d, loss), p)
+		c.maxAdditions++
+		c.addAtom(s.loss(d, loss), p)
 	}
 	if err := s.Pair.fill(d, inner); err != nil {
 		return err
@@ -140,22 +140,22 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	for i, p := range inner.mass {
 		inner.exact(inner.loss(inner.lo+i), p)
 	}
-	c.added += 2
+	c.maxAdditions += 2
 	if d == Add {
 		// At outputs that are impossible under P, an absent individual's finite loss applies.
-		if inner.infinity > 0 {
-			c.atom(s.maxAbsentLoss(), inner.infinity)
+		if inner.infinityMass > 0 {
+			c.addAtom(s.maxAbsentLoss(), inner.infinityMass)
 		}
 		return nil
 	}
-	unbounded := s.Sampling * inner.infinity * (1 + elementary)
-	c.infinity += unbounded
-	c.cut += s.Sampling * inner.cut * (1 - elementary)
+	unbounded := s.Sampling * inner.infinityMass * (1 + elementaryError)
+	c.infinityMass += unbounded
+	c.cut += s.Sampling * inner.cut * (1 - elementaryError)
 	// The rest of Q, where P has no mass, has the least possible loss. The placed probability
 	// includes margins, so total.rest may be negligibly below the true rest.
 	if s.Sampling < 1 {
 		total.add(unbounded)
-		c.atom(math.Log1p(-s.Sampling)*(1-elementary), total.rest())
+		c.addAtom(math.Log1p(-s.Sampling)*(1-elementaryError), total.rest())
 	}
 	return nil
 }
@@ -164,9 +164,9 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 // p·e^−loss, rounded up.
 func underQ(p, loss float64) float64 {
 	if loss > -600 {
-		return p * math.Exp(-loss) * (1 + elementary)
+		return p * math.Exp(-loss) * (1 + elementaryError)
 	}
-	return math.Exp(min(0, logOf(p)-loss)) * (1 + elementary*(1000+2*math.Abs(loss)))
+	return math.Exp(min(0, logOf(p)-loss)) * (1 + elementaryError*(1000+2*math.Abs(loss)))
 }
 
 // sum adds up numbers and collects the rounding errors in a second number (Neumaier, 1974).
@@ -216,7 +216,7 @@ func (w WithoutReplacement) extent(_ Direction, tail float64) extent {
 	return extent{low: min(0, down.low), high: max(0, up.high), spread: min(up.spread, down.spread)}
 }
 
-func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
+func (w WithoutReplacement) fill(_ Direction, c *cells) error {
 	if w.Sampling == 1 {
 		return w.Pair.fill(Remove, c)
 	}
@@ -225,7 +225,7 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 		return &SizeError{Points: float64(last - lo + 1), Limit: MaxSize, Interval: c.interval}
 	}
 	up, down := newCells(c.interval, lo, last-lo+1), newCells(c.interval, lo, last-lo+1)
-	for d, side := range map[Direction]*intervals{Remove: up, Add: down} {
+	for d, side := range map[Direction]*cells{Remove: up, Add: down} {
 		if err := w.poisson().fill(d, side); err != nil {
 			return err
 		}
@@ -249,17 +249,17 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 			gap.add(-p * share)
 		}
 	}
-	c.infinity += up.infinity
+	c.infinityMass += up.infinityMass
 	c.cut += up.cut
-	above.add(up.infinity)
-	notBelow.add(down.infinity)
-	gap.add(down.infinity)
-	gap.add(-up.infinity)
+	above.add(up.infinityMass)
+	notBelow.add(down.infinityMass)
+	gap.add(down.infinityMass)
+	gap.add(-up.infinityMass)
 	c.add(0, max(0, (notBelow.value-above.value)+(notBelow.low-above.low)+0x1p-50))
 	// Both directions have the same δ at 0, up to rounding. Mass that the first direction lacks is
 	// put at the smallest positive loss, where it adds much less to δ than at infinity.
-	c.add(1, max(0, gap.value+gap.low+0x1p-48)/c.share)
-	c.added += 4
+	c.add(1, max(0, gap.value+gap.low+0x1p-48)/c.unitExcess)
+	c.maxAdditions += 4
 	return nil
 }
 

@@ -52,7 +52,7 @@ func (c *composition) tilts(s shape) []float64 {
 		}
 	}
 	tilts := []float64{0}
-	least := math.Log(max(c.options.MinDelta, c.infinity))
+	least := math.Log(max(c.options.MinDelta, c.infinityMass))
 	step := math.Sqrt(2 * reach)
 	for edge := step; -edge*edge/2 > least; {
 		edge += 2 * step
@@ -157,5 +157,5 @@ func (c *composition) beyond(w window) float64 {
 		size += math.Abs(m)
 	}
 	exponent += size * float64(len(c.factors)+8) * 0x1p-52
-	return min(1, math.Exp(exponent)*(1+elementary))
+	return min(1, math.Exp(exponent)*(1+elementaryError))
 }

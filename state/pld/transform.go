@@ -95,7 +95,7 @@ func (c *composition) convolve(theta float64, w window, work *workspace) (tilted
 		count := float64(f.count)
 		t.scale += count * scale
 		sizes += count * math.Abs(scale)
-		t.relative += count * (elementary + largest*0x1p-51)
+		t.relative += count * (elementaryError + largest*0x1p-51)
 	}
 	t.relative += sizes * float64(len(c.factors)+2) * 0x1p-52
 	t.relative = math.Expm1(t.relative)

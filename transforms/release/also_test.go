@@ -63,7 +63,7 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 					if v := metrickind.Of(counted).Vector; v != nil {
 						third := len(v.Extra) == 2
 						want = v.Join(specs[0].Bounds(), metrickind.Components{
-							Of: t0.components[:1+len(v.Extra)], Width: r.ladders.plans[0].Width(v.Ratios),
+							Of: t0.components[:1+len(v.Extra)], HalfWidth: r.ladders.plans[0].Width(v.Ratios),
 							Beyond: clamped && third,
 						})
 						truth = 0

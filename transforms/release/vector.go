@@ -65,11 +65,11 @@ func (l *ladders) drawExtra(t *task, counts []cellCount) (settled []schemas.Sett
 }
 
 // components returns the first component of a count and the given number of drawn additional ones.
-// With their Width, the intervals of the given number of ratios hold together.
+// With their HalfWidth, the intervals of the given number of ratios hold together.
 func (l *ladders) components(t *task, extra, ratios int) metrickind.Components {
-	c := metrickind.Components{Of: t.components[:1+extra], Width: l.widths[t.Metric][ratios-1]}
+	c := metrickind.Components{Of: t.components[:1+extra], HalfWidth: l.widths[t.Metric][ratios-1]}
 	for _, component := range c.Of[1:] {
-		c.Beyond = c.Beyond || maybeClamped(component, c.Width)
+		c.Beyond = c.Beyond || maybeClamped(component, c.HalfWidth)
 	}
 	return c
 }

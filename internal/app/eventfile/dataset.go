@@ -11,7 +11,7 @@ import (
 
 // Options configures Open and Scan.
 type Options struct {
-	event.Format          // encoding of the text, rows and times; other fields do not matter
+	event.Format          // only Format, Separator, Charset, Columns and TimeLayout are used
 	Header       bool     // whether the first row of a file names the columns
 	Fields       []string // columns that a file with rows must have
 	Limit        int      // maximum size of a record in bytes; 0 for 1 MiB
@@ -25,7 +25,7 @@ type Clock func(r Record) (millis int64, ok bool)
 // LeftOut is the time of a record that Each skips.
 const LeftOut = math.MinInt64
 
-// Head holds the facts about the records that the file itself contains.
+// Head holds what a file itself says about its records.
 type Head struct {
 	Empty   bool     // whether the file is empty, without even a header
 	Columns []string // for rows: names from the header or the options
@@ -33,7 +33,7 @@ type Head struct {
 	Unit    string   // unit of Record.Line: "line" or "record"
 }
 
-// OptionsOf returns the options for a file with records of a format.
+// OptionsOf returns the options for a file whose records have format f.
 func OptionsOf(f event.Format, header bool) Options {
 	o := Options{Format: f, Header: header, Fields: f.Fields()}
 	if f.MaxRecordBytes > 0 {
@@ -48,7 +48,7 @@ func (h Head) Complete(f event.Format) event.Format {
 	return f
 }
 
-// Dataset is a file sorted by event time. Close it to free the disk.
+// Dataset is a file sorted by event time. Close it to remove its temporary file.
 type Dataset struct {
 	Head
 	Records int64 // number of records, not counting the header
@@ -62,7 +62,7 @@ type Dataset struct {
 
 // Open reads the file at path once and sorts it by event time. It calls clock once, with the head
 // of the file, and reads the times of records with the Clock that clock returns. A record without a
-// time gets the time of the last earlier record that has one, or First if there is none.
+// time gets the time of the nearest preceding record that has one, or First if there is none.
 //
 // Errors name the path and a remedy, and contain no data.
 func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, error) {
@@ -80,9 +80,9 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 	return d, nil
 }
 
-// Scan reads the file at path once, in the order of the file. It calls begin with the head of the
-// file, and then calls the returned function with each record. That function may keep the record's
-// bytes. An error of begin or of the function ends the scan. Scan returns the same errors as Open.
+// Scan reads the file at path once, in file order. It calls begin with the head of the file, and
+// then calls the returned function with each record. That function may keep the record's bytes. An
+// error from begin or from that function ends the scan. Errors are as for Open.
 func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)) (err error) {
 	file, err := OpenFile(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 	if opt.Header {
 		first, err := split.Next()
 		if errors.Is(err, io.EOF) {
-			// An empty file has no columns, but no records that need columns either.
+			// An empty file has no columns, but it has no records that need them either.
 			h.Columns, h.Empty = opt.Fields, true
 			return h, nil
 		}
@@ -161,7 +161,7 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 	return h, CheckColumns(h.Columns, opt.Fields...)
 }
 
-// add adds a record. *last is the time of the last earlier record with a time; add updates it.
+// add adds a record. *last is the time of the most recent record that has one; add updates it.
 func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	d.Records++
 	millis, ok := timeOf(record)
@@ -181,8 +181,8 @@ func (d *Dataset) add(record Record, timeOf Clock, last *int64) error {
 	return d.sorter.Add(Entry{Millis: *last, Value: record.Value})
 }
 
-// Each calls fn with every record in order of time. Entry.Millis is at least First, or 0 if no
-// record has a time.
+// Each calls fn with every record in time order. Entry.Millis is at least First, or 0 if no record
+// has a time.
 func (d *Dataset) Each(fn func(Entry) error) error {
 	return d.sorter.Each(func(e Entry) error {
 		if e.Millis == math.MinInt64 {
@@ -195,5 +195,5 @@ func (d *Dataset) Each(fn func(Entry) error) error {
 	})
 }
 
-// Close frees memory and disk.
+// Close releases the memory and the disk space.
 func (d *Dataset) Close() error { return d.sorter.Close() }

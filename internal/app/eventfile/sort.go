@@ -71,7 +71,7 @@ func (s *Sorter) failed(err error) error {
 		s.dir, err)
 }
 
-// Each calls fn with every entry, in order of time. Each can be called several times, but no entry
+// Each calls fn with every entry, in time order. Each can be called several times, but no entry
 // can be added after the first call.
 func (s *Sorter) Each(fn func(Entry) error) error {
 	if s.file != nil {
@@ -106,8 +106,8 @@ func (s *Sorter) Close() error {
 		return nil
 	}
 	err := s.file.Close()
-	if removed := os.Remove(s.file.Name()); removed != nil && !os.IsNotExist(removed) && err == nil {
-		err = removed
+	if rmErr := os.Remove(s.file.Name()); rmErr != nil && !os.IsNotExist(rmErr) && err == nil {
+		err = rmErr
 	}
 	s.file, s.positions = nil, nil
 	return err

@@ -43,21 +43,21 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := promiseOf(d)
-	if asked := p.metrics[0].wanted(); !strings.HasSuffix(asked, "%, which the target of its quantiles needs,") {
-		t.Errorf("of the number of events, %q is asked for", asked)
+	if asked := p.metrics[0].wanted(); !strings.HasSuffix(asked, "% (needed for the target of its quantiles)") {
+		t.Errorf("target of the number of events: %q", asked)
 	}
 	if keys := p.metrics[0].keys(); !regexp.MustCompile(`^private: a key is released only at about [0-9,]+ ` +
 		`events or more`).MatchString(keys) {
 		t.Errorf("keys: %q", keys) // not from a value: that is a quantile, or a mean
 	}
 	from := ""
-	for i, want := range []string{"± ", "A value between the quantiles of 48% and 52%",
-		"A value between the quantiles of 97% and 100%"} {
+	for i, want := range []string{"± ", "a value between the quantiles of 48% and 52%",
+		"a value between the quantiles of 97% and 100%"} {
 		m := dataOf(&series{}, p.metrics[i], sizing{}, summary{})
-		asked, reached, _ := strings.Cut(m.Asked, " is asked for: ")
-		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from ||
+		asked, reached, _ := strings.Cut(m.TargetText, "; ")
+		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, "Target: "+want) || reached != from ||
 			!strings.HasPrefix(reached, "values of about ") || !strings.HasSuffix(reached, " events or more reach it") {
-			t.Errorf("%s: %q, want %q, %q", p.metrics[i].Name, m.Asked, want, from)
+			t.Errorf("%s: %q, want %q, %q", p.metrics[i].Name, m.TargetText, want, from)
 		}
 	}
 }

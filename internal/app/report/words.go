@@ -187,7 +187,7 @@ func (f metricFacts) wanted() string {
 	if kind.Statistic == nil || !f.HasTarget() {
 		target := terminal.Target(f.Relative, f.Absolute)
 		if kind.Tree != nil && target != "" { // the target is derived, not configured
-			target += ", which the target of its " + metrickind.Of(kind.Tree.Statistic).Texts.Label + "s needs,"
+			target += " (needed for the target of its " + metrickind.Of(kind.Tree.Statistic).Texts.Label + "s)"
 		}
 		return target
 	}
@@ -207,7 +207,7 @@ func (f metricFacts) target() string {
 	if !f.HasTarget() {
 		return "every value is as exact as the least noise allows; intervals at " + confidence
 	}
-	return f.wanted() + " is asked for, at " + confidence + "; " + f.reached()
+	return "target: " + f.wanted() + ", at " + confidence + "; " + f.reached()
 }
 
 // reached describes which values can meet the target. It returns "" if there is no target or if

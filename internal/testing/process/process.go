@@ -57,7 +57,7 @@ func (p *Process) Gone() <-chan struct{} { return p.ended }
 // Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(s os.Signal) { _ = p.os.Signal(s) }
 
-// Kill kills the process (−9) and waits for its end. It does nothing if p is nil.
+// Kill kills the process with SIGKILL and waits for its end. It does nothing if p is nil.
 func (p *Process) Kill() {
 	if p != nil {
 		_ = p.os.Kill()

@@ -17,19 +17,19 @@ import (
 
 // Options configures a cluster. The zero value is one TaskManager with four slots.
 type Options struct {
-	TaskManagers int      // 0: 1
-	Slots        int      // slots of each TaskManager; 0: 4
+	TaskManagers int      // 0 means 1
+	Slots        int      // slots of each TaskManager; 0 means 4
 	Env          []string // variables for all processes and workers, as "NAME=value"
 }
 
-// Cluster is a session cluster. Except URL, its methods are not safe for concurrent use.
+// Cluster is a session cluster. Except for URL, its methods are not safe for concurrent use.
 type Cluster struct {
 	script       string
 	dir          string   // holds logs and uploaded jars; Close removes it
 	settings     []string // -D key=value …
 	env          []string
 	slots        int
-	rest         string // host:port
+	restAddr     string // host:port
 	jobManager   *node
 	taskManagers []*node // including killed ones
 }
@@ -48,7 +48,7 @@ const startTimeout = 90 * time.Second
 // Environment variables of a TaskManager and its workers.
 const (
 	taskManagerVariable = "TOLLGATE_TASKMANAGER" // name of the TaskManager
-	clusterVariable     = "TOLLGATE_FLINK_RUN"   // directory of the cluster; also for the script
+	clusterVariable     = "TOLLGATE_FLINK_RUN"   // the cluster's directory; also read by the script
 )
 
 // Start starts a cluster and returns once all its slots are available. If this machine cannot run a
@@ -62,7 +62,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{script: script, rest: addrs[0], slots: cmp.Or(max(o.Slots, 0), 4)}
+	c := &Cluster{script: script, restAddr: addrs[0], slots: cmp.Or(max(o.Slots, 0), 4)}
 	if c.dir, err = os.MkdirTemp("", "tollgate-flink-"); err != nil {
 		return nil, fmt.Errorf("making a directory for a cluster: %w", err)
 	}
@@ -100,7 +100,7 @@ func (c *Cluster) start(ctx context.Context, taskManagers int) error {
 }
 
 // URL returns the address of the REST interface: http://127.0.0.1:PORT.
-func (c *Cluster) URL() string { return "http://" + c.rest }
+func (c *Cluster) URL() string { return "http://" + c.restAddr }
 
 // launch starts a node's process.
 func (c *Cluster) launch(n *node) error {
@@ -126,17 +126,17 @@ func (c *Cluster) launch(n *node) error {
 	return nil
 }
 
-// id returns the id of the node, which differs for every start, because the JobManager keeps the id
-// of a killed TaskManager until it misses heartbeats.
+// id returns the id of the node, which is different on each start, because the JobManager remembers
+// a killed TaskManager's id until the heartbeat times out.
 func (n *node) id() string { return fmt.Sprintf("%s-%d", n.name, n.starts) }
 
 func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log") }
 
-// KillJobManager kills the JobManager (−9). Without high availability it forgets its jobs.
+// KillJobManager kills the JobManager with SIGKILL. Without high availability it forgets its jobs.
 func (c *Cluster) KillJobManager() { c.jobManager.Kill() }
 
-// StartJobManager starts the JobManager again after it was killed, on the same ports, and returns
-// once it responds. TaskManagers reconnect by themselves.
+// StartJobManager restarts a killed JobManager on the same ports, and returns once it responds.
+// TaskManagers reconnect by themselves.
 func (c *Cluster) StartJobManager(ctx context.Context) error {
 	if err := c.launch(c.jobManager); err != nil {
 		return err
@@ -156,11 +156,11 @@ func (c *Cluster) addTaskManager() (*node, error) {
 	return tm, nil
 }
 
-// KillTaskManager kills TaskManager i (−9), counted from 0. It does not kill the workers.
+// KillTaskManager kills TaskManager i, counted from 0, with SIGKILL. It does not kill the workers.
 func (c *Cluster) KillTaskManager(i int) { c.taskManagers[i].Kill() }
 
-// RestartTaskManager starts TaskManager i again after it was killed, as a supervisor does. It
-// returns once the TaskManager has registered.
+// RestartTaskManager restarts TaskManager i after it was killed, as a supervisor would. It returns
+// once the TaskManager has registered.
 func (c *Cluster) RestartTaskManager(ctx context.Context, i int) error {
 	if err := c.launch(c.taskManagers[i]); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *Cluster) RestartTaskManager(ctx context.Context, i int) error {
 	return c.awaitTaskManager(ctx, c.taskManagers[i])
 }
 
-// Logs returns the end of each process's log, for messages.
+// Logs returns the end of each process's log, for failure messages.
 func (c *Cluster) Logs() string {
 	var logs strings.Builder
 	for _, n := range append([]*node{c.jobManager}, c.taskManagers...) {
@@ -185,9 +185,9 @@ func (c *Cluster) Close() error {
 	if c.jobManager != nil {
 		c.jobManager.Kill()
 	}
-	err := c.killLeft()
-	if removed := os.RemoveAll(c.dir); removed != nil {
-		err = errors.Join(err, fmt.Errorf("removing a cluster's files: %w", removed))
+	err := c.killRemaining()
+	if rmErr := os.RemoveAll(c.dir); rmErr != nil {
+		err = errors.Join(err, fmt.Errorf("removing a cluster's files: %w", rmErr))
 	}
 	return err
 }

@@ -2,9 +2,9 @@
 // when workers, TaskManagers or the JobManager die.
 //
 // A [Cluster] is one JobManager and one or more TaskManagers on free ports of 127.0.0.1.
-// deploy/flink/cluster starts them with the settings of deploy/flink/conf. Each can be killed (−9)
-// and started again. It needs JDK 17 or newer. If the jars are missing, the script downloads them,
-// which takes minutes and needs mvn.
+// deploy/flink/cluster starts them with the settings of deploy/flink/conf. Each can be killed with
+// SIGKILL and started again. It needs JDK 17 or newer. If the jars are missing, the script
+// downloads them, which takes minutes and needs mvn.
 //
 // Guarantees: Start returns a cluster with all its slots. JobManager and TaskManagers end with the
 // process that started them (on Linux, even if it is killed), and Close ends their workers.

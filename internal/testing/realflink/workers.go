@@ -21,7 +21,7 @@ func (c *Cluster) Workers() ([]int, error) { return c.workerPIDs("") }
 // WorkersOf returns the pids of the workers of TaskManager i.
 func (c *Cluster) WorkersOf(i int) ([]int, error) { return c.workerPIDs(c.taskManagers[i].name) }
 
-// KillWorker kills a worker (−9).
+// KillWorker kills a worker with SIGKILL.
 func (c *Cluster) KillWorker(pid int) error { return signal(pid, syscall.SIGKILL) }
 
 // FreezeTaskManager pauses TaskManager i and its workers (SIGSTOP), except one that is starting.
@@ -100,7 +100,7 @@ func (c *Cluster) isNode(pid int) bool {
 	})
 }
 
-func (c *Cluster) killLeft() error {
+func (c *Cluster) killRemaining() error {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		left, err := c.Workers()
 		if err != nil || len(left) == 0 {

@@ -26,7 +26,7 @@ type Options struct {
 	addrs      []string // addresses of the plain listener and the controller; nil: free ports
 }
 
-// Broker is a Kafka process. Except Addr, its methods are not safe for concurrent use.
+// Broker is a Kafka process. Except for Addr, its methods are not safe for concurrent use.
 type Broker struct {
 	java    string
 	dir     string            // holds data and logs; Close removes it

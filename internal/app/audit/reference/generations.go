@@ -21,9 +21,9 @@ func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 
 // deciderOf returns the index of the generation that decides a turn: the last generation whose
 // first turn is not later.
-func deciderOf(all []Config, turn uint64) int {
-	for i := len(all) - 1; i > 0; i-- {
-		if all[i].From <= turn {
+func deciderOf(generations []Config, turn uint64) int {
+	for i := len(generations) - 1; i > 0; i-- {
+		if generations[i].From <= turn {
 			return i
 		}
 	}
@@ -32,13 +32,13 @@ func deciderOf(all []Config, turn uint64) int {
 
 // judgeOf returns the index of the generation whose time settings apply to a record: the one in
 // force when the record was first read.
-func judgeOf(all []Config, partition int32, offset int64) int {
-	for i := 1; i < len(all); i++ {
-		if offset < all[i].Below[partition] {
+func judgeOf(generations []Config, partition int32, offset int64) int {
+	for i := 1; i < len(generations); i++ {
+		if offset < generations[i].Below[partition] {
 			return i - 1
 		}
 	}
-	return len(all) - 1
+	return len(generations) - 1
 }
 
 // since returns the time before which no window of a generation begins.

@@ -17,13 +17,13 @@ import (
 // below the turn's cuts, and then Begin, Gather, Decide, Release and Charge. Only the readers of
 // different partitions may be used concurrently.
 type Replay struct {
-	all     []Config // generations, oldest first
-	ends    []int64  // ends of the settled turns
-	cuts    Cuts
-	readers map[int32]*Reader
-	people  []*people
-	turn    uint64 // the last turn that has begun
-	current int    // index of the generation that the accounts belong to
+	generations []Config // oldest first
+	ends        []int64  // ends of the settled turns
+	cuts        Cuts
+	readers     map[int32]*Reader
+	people      []*people
+	turn        uint64 // the last turn that has begun
+	current     int    // index of the generation that the accounts belong to
 
 	// Forgotten maps the mark of a forgotten user to the last turn in which the user may count.
 	Forgotten map[schemas.ForgottenMark]uint64
@@ -32,7 +32,7 @@ type Replay struct {
 // people holds the state of one group of individuals; the account id determines the group.
 type people struct {
 	hashers  []*schemas.Hasher
-	open     [][]accepted // by turn, back to the oldest open window; sorted by owner and time
+	open     [][]acceptedEvent // by turn, back to the oldest open window; sorted by owner and time
 	accounts map[Owner]Account
 	tallies  Tallies
 }
@@ -76,7 +76,7 @@ func NewReplay(c Config, cuts Cuts, turns uint64, partitions ...int32) (*Replay,
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{all: c.generations(), ends: c.TurnEnds(turns), cuts: cuts, readers: map[int32]*Reader{},
+	r := &Replay{generations: c.generations(), ends: c.TurnEnds(turns), cuts: cuts, readers: map[int32]*Reader{},
 		Forgotten: map[schemas.ForgottenMark]uint64{}}
 	for _, p := range partitions {
 		if r.readers[p], err = r.newReader(p); err != nil {
@@ -91,8 +91,8 @@ func NewReplay(c Config, cuts Cuts, turns uint64, partitions ...int32) (*Replay,
 
 // hashers returns the hashers of all generations.
 func (r *Replay) hashers() (all []*schemas.Hasher) {
-	for i := range r.all {
-		all = append(all, schemas.NewHasher(r.all[i].UserHash))
+	for i := range r.generations {
+		all = append(all, schemas.NewHasher(r.generations[i].UserHash))
 	}
 	return all
 }
@@ -100,8 +100,8 @@ func (r *Replay) hashers() (all []*schemas.Hasher) {
 // Reader returns the reader of a partition.
 func (r *Replay) Reader(partition int32) *Reader { return r.readers[partition] }
 
-// each calls do for all groups of individuals concurrently.
-func (r *Replay) each(fn func(part int, p *people)) {
+// each calls fn for all groups of individuals concurrently.
+func (r *Replay) each(fn func(group int, p *people)) {
 	var all sync.WaitGroup
 	for i, p := range r.people {
 		all.Go(func() { fn(i, p) })
@@ -125,29 +125,30 @@ func (r *Replay) Arrived(turn uint64) (n uint64) {
 // Begin begins the next turn with the events read so far, and carries accounts to its generation.
 func (r *Replay) Begin() *Turn {
 	r.turn++
-	next := deciderOf(r.all, r.turn)
-	t := &Turn{Number: r.turn, End: r.ends[r.turn-1], Config: &r.all[next], Members: make([][]*Member, len(r.people))}
-	arrived := make([][]accepted, len(r.people))
+	next := deciderOf(r.generations, r.turn)
+	t := &Turn{Number: r.turn, End: r.ends[r.turn-1], Config: &r.generations[next],
+		Members: make([][]*Member, len(r.people))}
+	arrived := make([][]acceptedEvent, len(r.people))
 	for _, reader := range r.readers {
-		for part, events := range reader.pending[t.Number] {
-			arrived[part] = append(arrived[part], events...)
+		for group, events := range reader.pending[t.Number] {
+			arrived[group] = append(arrived[group], events...)
 		}
 		delete(reader.pending, t.Number)
 	}
 	oldest := t.Config.OldestOpen(r.beginOf(t.Number))
-	r.each(func(part int, p *people) {
-		if r.all[next].UserHash != r.all[r.current].UserHash {
+	r.each(func(group int, p *people) {
+		if r.generations[next].UserHash != r.generations[r.current].UserHash {
 			clear(p.accounts) // a new user-hash key comes into force together with a new budget period
 		}
 		if next > r.current {
 			for owner, account := range p.accounts {
-				p.accounts[owner] = r.all[next].carry(&r.all[r.current], owner, account)
+				p.accounts[owner] = r.generations[next].carry(&r.generations[r.current], owner, account)
 			}
 		}
-		slices.SortFunc(arrived[part], func(a, b accepted) int {
+		slices.SortFunc(arrived[group], func(a, b acceptedEvent) int {
 			return cmp.Or(a.owner.Compare(b.owner), cmp.Compare(a.millis, b.millis))
 		})
-		p.open = append(p.open, arrived[part])
+		p.open = append(p.open, arrived[group])
 		for len(p.open) > 1 && r.ends[t.Number-uint64(len(p.open))] <= oldest {
 			p.open = p.open[1:]
 		}
@@ -158,14 +159,14 @@ func (r *Replay) Begin() *Turn {
 
 // Gather collects the offers to the windows that end with the turn, from the events.
 func (r *Replay) Gather(t *Turn) {
-	r.each(func(part int, p *people) { t.Members[part] = p.gather(r, t) })
+	r.each(func(group int, p *people) { t.Members[group] = p.gather(r, t) })
 }
 
 // GatherFrom adds members that the caller knows from another source than the events.
 func (r *Replay) GatherFrom(t *Turn, members []*Member) {
 	for _, m := range members {
-		part := r.groupOf(m.Owner)
-		t.Members[part] = append(t.Members[part], m)
+		group := r.groupOf(m.Owner)
+		t.Members[group] = append(t.Members[group], m)
 	}
 	for _, members := range t.Members {
 		slices.SortFunc(members, func(a, b *Member) int { return a.Owner.Compare(b.Owner) })
@@ -182,19 +183,19 @@ func (r *Replay) Member(t *Turn, o Owner) *Member {
 	return members[i]
 }
 
-func beforeTime(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
+func beforeTime(e acceptedEvent, millis int64) int { return cmp.Compare(e.millis, millis) }
 
 // beginOf returns the time when a turn begins.
 func (r *Replay) beginOf(turn uint64) int64 {
 	if turn > 1 {
 		return r.ends[turn-2]
 	}
-	return r.all[0].since()
+	return r.generations[0].since()
 }
 
 // TurnAt returns the turn that covers a time.
-func (r *Replay) TurnAt(reading int64) uint64 {
-	turn, _ := turnOf(reading, r.ends)
+func (r *Replay) TurnAt(local int64) uint64 {
+	turn, _ := turnOf(local, r.ends)
 	return turn
 }
 
@@ -221,8 +222,8 @@ func (c *Config) Ending(end int64) (all []schemas.MetricWindow) {
 
 // Decide decides which members are admitted, and chooses their contributions.
 func (r *Replay) Decide(t *Turn) {
-	r.each(func(part int, p *people) {
-		for _, m := range t.Members[part] {
+	r.each(func(group int, p *people) {
+		for _, m := range t.Members[group] {
 			account := p.accounts[m.Owner].clone()
 			t.Config.admit(&account, m, t.Config.Elapsed(m.Owner, t.End))
 			for _, part := range m.Parts {
@@ -237,11 +238,11 @@ func (r *Replay) Decide(t *Turn) {
 // Charge charges all members for the precisions at which the turn's cells stopped.
 func (r *Replay) Charge(t *Turn) error {
 	errs := make([]error, len(r.people))
-	r.each(func(part int, p *people) {
-		for _, m := range t.Members[part] {
+	r.each(func(group int, p *people) {
+		for _, m := range t.Members[group] {
 			account := p.accounts[m.Owner]
 			if err := t.Config.settle(&account, m, t.Config.Elapsed(m.Owner, t.End), t.Stopped); err != nil {
-				errs[part] = fmt.Errorf("charging turn %d: %w", t.Number, err)
+				errs[group] = fmt.Errorf("charging turn %d: %w", t.Number, err)
 			}
 			if account.Spent != 0 {
 				p.accounts[m.Owner] = account
@@ -306,7 +307,7 @@ func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 		first = min(first, r.TurnAt(w.WindowStart))
 	}
 	turns := slices.Clone(p.open[max(0, len(p.open)-int(t.Number-first)-1):])
-	var events []accepted // all events of one owner, in the order of their times
+	var events []acceptedEvent // all events of one owner, in the order of their times
 	for {
 		var least *Owner
 		for _, all := range turns {
@@ -332,7 +333,7 @@ func (p *people) gather(r *Replay, t *Turn) (members []*Member) {
 }
 
 // member returns one individual with its offers. events are in the order of their times.
-func (p *people) member(r *Replay, t *Turn, events []accepted) *Member {
+func (p *people) member(r *Replay, t *Turn, events []acceptedEvent) *Member {
 	m := &Member{Owner: events[0].owner}
 	forgot := r.Forgot(p.hashers[r.current], m.Owner, t.Number)
 	for i := range t.Config.Metrics {
@@ -381,7 +382,7 @@ func (c *Config) KeptOfShare(share int, events uint64) uint64 {
 }
 
 // within returns the events that lie in a window. events are in the order of their times.
-func within(events []accepted, w window) []accepted {
+func within(events []acceptedEvent, w window) []acceptedEvent {
 	from, _ := slices.BinarySearchFunc(events, w.start, beforeTime)
 	to, _ := slices.BinarySearchFunc(events, w.end, beforeTime)
 	return events[from:to]
@@ -422,7 +423,7 @@ func (r *Replay) Tallies() (t Tallies) {
 // count adds up the contributions of all admitted individuals.
 func (r *Replay) count(t *Turn) map[Cell]int64 {
 	parts := make([]map[Cell]int64, len(r.people))
-	r.each(func(part int, _ *people) { parts[part] = t.Config.count(t.Members[part]) })
+	r.each(func(group int, _ *people) { parts[group] = t.Config.count(t.Members[group]) })
 	counts := parts[0]
 	for _, addends := range parts[1:] {
 		for cell, n := range addends {

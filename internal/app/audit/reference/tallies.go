@@ -39,20 +39,21 @@ func (t *Tallies) add(o Tallies) {
 
 // tallyWindows counts the windows of an accepted record that are still open, or that a change ended
 // early. from is the index of the generation that decides the record.
-func (p *Reader) tallyWindows(from int, reading int64) {
-	all := p.r.all
-	last := all[0].since()
+func (p *Reader) tallyWindows(from int, local int64) {
+	generations := p.r.generations
+	last := generations[0].since()
 	if ends := p.r.ends; len(ends) > 0 {
 		last = ends[len(ends)-1]
 	}
-	for i := range all[from].Metrics {
-		m := &all[from].Metrics[i]
-		if !admits(m) || floorDivide(reading, m.WindowSlide)*m.WindowSlide+m.WindowSize <= last && from+1 == len(all) {
+	for i := range generations[from].Metrics {
+		m := &generations[from].Metrics[i]
+		if !admits(m) ||
+			floorDivide(local, m.WindowSlide)*m.WindowSlide+m.WindowSize <= last && from+1 == len(generations) {
 			continue // all windows of the record have ended
 		}
-		for _, w := range all[from].windowsOf(m, reading) {
+		for _, w := range generations[from].windowsOf(m, local) {
 			switch {
-			case from+1 < len(all) && w.end > all[from+1].Since: // a change ended the window early
+			case from+1 < len(generations) && w.end > generations[from+1].Since: // a change ended the window early
 				p.tallies.metric(m.Name).GivenUp++
 			case w.end > last:
 				p.tallies.metric(m.Name).Open++

@@ -38,7 +38,7 @@ func (a *app) releases() *cobra.Command {
 	var (
 		epsilon, delta, sigma float64
 		contribution          uint64
-		by                    string
+		accountant            string
 		f                     cli.Format
 	)
 	return a.New("releases", releasesHelp, func(cmd *cobra.Command) {
@@ -46,12 +46,12 @@ func (a *app) releases() *cobra.Command {
 		flags.Float64Var(&sigma, "sigma", 0, "")
 		flags.Float64Var(&epsilon, "epsilon", 1, "")
 		flags.Float64Var(&delta, "delta", 1e-6, "")
-		command.AccountantFlag(flags, &by)
+		command.AccountantFlag(flags, &accountant)
 		flags.Uint64Var(&contribution, "contribution", 1, "")
 		cli.FormatFlag(cmd, &f)
 		cmd.MarkFlagRequired("sigma") //nolint:errcheck // the flag exists
 	}, func(*cobra.Command) error {
-		budget, err := budgets.NewBudget(epsilon, delta, budgets.Accountant(by), 0)
+		budget, err := budgets.NewBudget(epsilon, delta, budgets.Accountant(accountant), 0)
 		if err != nil {
 			return command.FlagError(err)
 		}
@@ -60,7 +60,7 @@ func (a *app) releases() *cobra.Command {
 			return command.FlagError(err)
 		}
 		return a.PrintFields(f, []any{
-			"releases", n, "epsilon", epsilon, "delta", delta, "accountant", by,
+			"releases", n, "epsilon", epsilon, "delta", delta, "accountant", accountant,
 			"sigma", sigma, "contribution", contribution,
 		})
 	})
@@ -100,7 +100,7 @@ func (a *app) calibrate() *cobra.Command {
 func (a *app) convert() *cobra.Command {
 	var (
 		epsilon, delta, mu, rho float64
-		by                      string
+		accountant              string
 		f                       cli.Format
 	)
 	return a.New("convert", convertHelp, func(cmd *cobra.Command) {
@@ -109,7 +109,7 @@ func (a *app) convert() *cobra.Command {
 		flags.Float64Var(&delta, "delta", 0, "")
 		flags.Float64Var(&mu, "mu", 0, "")
 		flags.Float64Var(&rho, "rho", 0, "")
-		command.AccountantFlag(flags, &by)
+		command.AccountantFlag(flags, &accountant)
 		cli.FormatFlag(cmd, &f)
 	}, func(cmd *cobra.Command) error {
 		given := ""
@@ -118,7 +118,7 @@ func (a *app) convert() *cobra.Command {
 				given += name + " "
 			}
 		}
-		c, err := convert(given, epsilon, delta, mu, rho, budgets.Accountant(by))
+		c, err := convert(given, epsilon, delta, mu, rho, budgets.Accountant(accountant))
 		if err != nil {
 			return command.FlagError(err)
 		}
@@ -128,19 +128,19 @@ func (a *app) convert() *cobra.Command {
 	})
 }
 
-// convert computes the third of ε, δ and μ (or ρ) from the other two; given names those.
-func convert(given string, epsilon, delta, mu, rho float64, by budgets.Accountant) (budgets.Conversion, error) {
+// convert computes the third of ε, δ and μ (or ρ). given names the other two, a space after each.
+func convert(given string, epsilon, delta, mu, rho float64, accountant budgets.Accountant) (budgets.Conversion, error) {
 	switch given {
 	case "epsilon delta ":
-		return budgets.ConvertEpsilonDelta(epsilon, delta, by)
+		return budgets.ConvertEpsilonDelta(epsilon, delta, accountant)
 	case "epsilon mu ":
-		return budgets.ConvertEpsilonMu(epsilon, mu, by)
+		return budgets.ConvertEpsilonMu(epsilon, mu, accountant)
 	case "epsilon rho ":
-		return budgets.ConvertEpsilonRho(epsilon, rho, by)
+		return budgets.ConvertEpsilonRho(epsilon, rho, accountant)
 	case "delta mu ":
-		return budgets.ConvertDeltaMu(delta, mu, by)
+		return budgets.ConvertDeltaMu(delta, mu, accountant)
 	case "delta rho ":
-		return budgets.ConvertDeltaRho(delta, rho, by)
+		return budgets.ConvertDeltaRho(delta, rho, accountant)
 	}
 	return budgets.Conversion{}, command.Usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho " +
 		"instead)"))

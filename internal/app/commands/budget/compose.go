@@ -83,15 +83,15 @@ func (c *composition) list() (list []compose.Mechanism, err error) {
 
 func (a *app) compose() *cobra.Command {
 	var (
-		c  composition
-		by compose.Accountant // empty if the flag is not given
+		c          composition
+		accountant compose.Accountant // empty if the flag is not given
 	)
 	return a.New("compose", composeHelp, func(cmd *cobra.Command) {
 		c.register(cmd)
-		cmd.Flags().Var(cli.Parsed(strings.Join(compose.Names(), "|"), func() string { return by.Name() },
+		cmd.Flags().Var(cli.Parsed(strings.Join(compose.Names(), "|"), func() string { return accountant.Name() },
 			func(text string) (err error) {
 				var ok bool
-				if by, ok = compose.Named(text); !ok {
+				if accountant, ok = compose.Named(text); !ok {
 					err = errors.New("it must be " + spelling.List(compose.Names(), " or "))
 				}
 				return err
@@ -101,7 +101,7 @@ func (a *app) compose() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		best, others, err := answer(by, list, q)
+		best, others, err := answer(accountant, list, q)
 		if err != nil {
 			return err
 		}
@@ -186,20 +186,20 @@ func doesNotApply(v compose.Verdict) string { return "does not apply: " + v.NotA
 
 // answer uses the accountant of --accountant. Without one it chooses the tightest and also returns
 // the verdicts of the others.
-func answer(by compose.Accountant, list []compose.Mechanism, q compose.Question) (best compose.Verdict,
+func answer(accountant compose.Accountant, list []compose.Mechanism, q compose.Question) (best compose.Verdict,
 	others []compose.Verdict, err error) {
-	if by.Name() == "" {
+	if accountant.Name() == "" {
 		best, others, err = compose.Best(list, q)
 		if errors.Is(err, compose.ErrNotApplicable) {
 			return best, others, command.Usage(fmt.Errorf("choosing an accountant: %w", err))
 		}
 		return best, others, err
 	}
-	best.Accountant = by
-	best.Loss, err = by.Compose(list, q)
+	best.Accountant = accountant
+	best.Loss, err = accountant.Compose(list, q)
 	if errors.Is(err, compose.ErrNotApplicable) {
 		err = command.Usage(fmt.Errorf("--accountant %s does not apply: %w; leave --accountant out for the tightest "+
-			"that does", by.Name(), err))
+			"that does", accountant.Name(), err))
 	}
 	return best, nil, err
 }

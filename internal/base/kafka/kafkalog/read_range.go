@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// StopReading is returned by the callback of ReadRange to end the reading without an error.
+// StopReading, returned by the callback of ReadRange, makes ReadRange stop without an error.
 //
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
 
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order. It waits for
-// records that do not exist yet. An error from fn ends the reading and is returned unchanged,
-// unless it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
+// records that do not exist yet. If fn returns an error, ReadRange stops and returns it unchanged,
+// or returns nil if it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64,
 	fn func(Record) error) error {
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
 
-// RangeReader reads consecutive ranges of one partition. If a broker sends records beyond a range,
-// it keeps them for the next range. It is not safe for concurrent use.
+// RangeReader reads consecutive ranges of one partition. It keeps any records that a broker sends
+// beyond a range for the next one. It is not safe for concurrent use.
 type RangeReader struct {
 	Topic     string
 	Partition int32
 	MaxBytes  int32 // maximum size of a response; 0 means 1 MiB
 
 	c    *Client
-	from int64    // offset of the next range that can use kept; −1: none
+	from int64    // offset at which the next range must start to use kept; −1 if nothing is kept
 	kept []Record // records at or after from
 	next int64    // offset after kept
 }
 
-// NewRangeReader returns a RangeReader for a partition. It needs no Close.
+// NewRangeReader returns a RangeReader for a partition. It need not be closed.
 func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }
 
-// Forget drops the kept records, so that the next range is fetched again.
+// Forget drops the kept records, so that the next Read fetches them again.
 func (r *RangeReader) Forget() { r.from, r.kept = -1, nil }
 
 // Read reads a range like Client.ReadRange.
@@ -55,7 +55,7 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	if from != r.from {
 		kept, next = nil, from
 	}
-	r.Forget() // after an error, or if fn stops the reading
+	r.Forget() // after an error, or if fn stops the read
 	for {
 		for i, record := range kept {
 			if record.Offset >= to {
