@@ -2,15 +2,18 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/segmentio/kafka-go"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/pipelinetest"
 )
 
-// The smallest deployment: two hours without any event. The public keys are still released, with
-// noise. With a real Kafka, Brokers is its address and the keys are 256 random bits each.
+// The smallest deployment: two hours with one event. Its noise hides it, and public keys are always
+// released. With a real Kafka, Brokers is its address and the keys are 256 random bits each.
 func ExampleRun() {
 	ctx := context.Background()
 	broker, stop, err := pipelinetest.Start()
@@ -46,6 +49,14 @@ func ExampleRun() {
 		return
 	}
 	if err := pipeline.Init(ctx, d, pipeline.InitOptions{Start: start}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	at := start.Add(time.Minute)
+	producer := kafka.Writer{Addr: kafka.TCP(broker), Topic: "visits"}
+	err = producer.WriteMessages(ctx, kafka.Message{Time: at, // with TrustProducer, the time of the event
+		Value: fmt.Appendf(nil, `{"who": "ada", "page": "/home", "at": %d}`, at.UnixMilli())})
+	if err := errors.Join(err, producer.Close()); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -3,7 +3,8 @@
 //
 // The broker keeps its topics in memory. It speaks Kafka's protocol to any client, but does not
 // replace Kafka: it is a single broker without replication, and its timestamps are always the
-// producer's, so Config.Time.Trust must be pipeline.TrustProducer.
+// producer's, so Config.Time.Trust must be pipeline.TrustProducer, and a producer must give each
+// record the time of its event as timestamp.
 package pipelinetest
 
 import "github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"

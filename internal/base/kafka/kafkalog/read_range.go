@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// StopReading, returned by the callback of ReadRange, makes ReadRange stop without an error.
+// StopReading is returned by the callback of ReadRange to stop reading without an error.
 //
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
