@@ -2,10 +2,10 @@ package demo
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -14,6 +14,7 @@ import (
 type comparison struct {
 	now     *choice.Outcome // forecast for the settings
 	typical float64         // typical error of the released values
+	empty   int             // public keys without events
 }
 
 // compare reads the source once more and compares. It returns nil if the source has nothing that
@@ -26,13 +27,20 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	from, to := j.source.Range()
 	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""),
 		choice.NewTally[cell](f.MetricKind()), f.Window.Milliseconds()
-	defer e.Close() //nolint:errcheck // its temporary files are no longer needed
+	defer e.Close()            //nolint:errcheck // its temporary files are no longer needed
+	empty := map[string]bool{} // whether a public key has no event yet
+	for _, key := range f.PublicKeys {
+		empty[key] = true
+	}
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
 			return nil
 		}
-		if keys := j.flags.PublicKeys; keys != nil && !slices.Contains(keys, string(v.Key)) {
-			return nil
+		if f.PublicKeys != nil {
+			if _, listed := empty[string(v.Key)]; !listed {
+				return nil
+			}
+			empty[string(v.Key)] = false
 		}
 		real.Add(cell{v.Millis - v.Millis%size, string(v.Key)}, string(v.User), v.Value)
 		return e.Add(v.User, v.Key, v.Millis, v.Value)
@@ -49,6 +57,11 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 		return nil, err
 	}
 	out := &comparison{now: now}
+	for _, still := range empty {
+		if still {
+			out.empty++
+		}
+	}
 	out.typical, _ = choice.TypicalError(real.Real(), shown)
 	return out, nil
 }
@@ -71,6 +84,10 @@ func (c *comparison) text(f *demoFlags) string {
 func (j *job) noteComparison(c *comparison) {
 	if c.typical > choice.Useful {
 		j.progress.Note("why: %s", j.flags.why(c.now))
+	}
+	if c.empty > 0 {
+		j.progress.Note("check --public-keys: %s without an event, whose values are only noise",
+			terminal.Count(c.empty, "key"))
 	}
 	if j.flags.input != "" {
 		j.progress.Note("compared with the file: %s; tollgate plan with the same flags shows other settings",

@@ -171,3 +171,14 @@ func TestPlanWarnsOfShortSamples(t *testing.T) {
 		}
 	}
 }
+
+// The values of keys without events are noise that looks like counts.
+func TestADemoNamesMistakenKeys(t *testing.T) {
+	t.Parallel()
+	_, fields := fileOf(t)
+	args := append([]string{"demo", "--window", "1d", "--public-keys", "/page-0,/page-0 "}, fields...)
+	_, stderr := mustRun(t, args...)
+	if !strings.Contains(stderr, "most events have other keys") || !strings.Contains(stderr, "1 key without an event") {
+		t.Error(stderr)
+	}
+}
