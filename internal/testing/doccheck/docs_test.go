@@ -2,6 +2,7 @@ package doccheck
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -98,5 +99,15 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				t.Errorf("%s: the link to %s leads nowhere", page, m[1])
 			}
 		}
+	}
+}
+
+func TestTheFilesToReadInADayExist(t *testing.T) {
+	_, list, _ := strings.Cut(read(t, "docs/design-notes.md"), "\n```\nwc -l ")
+	list, _, found := strings.Cut(list, "```")
+	count := exec.CommandContext(t.Context(), "bash", "-c", "wc -l "+list)
+	count.Dir = root
+	if out, err := count.CombinedOutput(); err != nil || !found {
+		t.Errorf("%v: %s", err, out)
 	}
 }
