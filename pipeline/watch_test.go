@@ -68,7 +68,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			close(drain)
 			err := <-over
 			ended = time.Since(begin)
-			if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "the next run repeats") {
+			if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "the next run will redo") {
 				t.Errorf("the run ended with %v", err)
 			}
 			// kafkalog gives up after 5 s to 7 s; supervisors kill after 10 s.
