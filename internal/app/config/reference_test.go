@@ -172,7 +172,7 @@ func escape(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 func typeText(f *settings.Field) string {
 	text := string(f.Kind)
 	if f.Single {
-		text = "text or " + text
+		text = "string or " + text
 	}
 	if f.Switch {
 		text += ", true or false"

@@ -164,9 +164,9 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 		// mention the time.
 		user, r.last = decoded.User, max(decoded.Millis, 0)
 		if !r.timed {
-			if unit := r.faults.Times().Reading(); unit != nil {
+			if t := r.faults.Times(); t.Usual() == 0 && t.Reading() != nil {
 				return fmt.Errorf("the first event would be of %s: correct events.time_unit, for example to %v",
-					eventfile.Date(decoded.Millis), unit)
+					eventfile.Date(decoded.Millis), t.Reading())
 			}
 			r.timed = true
 			for _, w := range r.waiting {
