@@ -152,9 +152,10 @@ func TestRuleTwoRunsOfADemoShareNoNoise(t *testing.T) {
 	if strings.Count(first, "\n") != 15 {
 		t.Fatalf("stdout %s", first)
 	}
-	for line := range strings.Lines(first) {
-		if strings.Contains(again, line) {
-			t.Errorf("both runs released %s", line)
-		}
+	shared := slices.DeleteFunc(slices.Collect(strings.Lines(first)), func(line string) bool {
+		return !strings.Contains(again, line)
+	})
+	if len(shared) > 1 { // values are multiples of 1/1024: by chance two agree once in 10^7 runs
+		t.Errorf("both runs released %s", shared)
 	}
 }
