@@ -18,8 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// batches is a deployment whose past events arrive in loads, with windows of an hour and so much
-// budget that noise cannot hide one event in a hundred.
+// batches is a deployment whose past events arrive in loads, with windows of an hour and noise with
+// a standard deviation below 10 events.
 type batches struct {
 	t      *testing.T
 	broker *embedded.Broker
@@ -37,6 +37,7 @@ func newBatches(t *testing.T, partitions int, change func(*deployment.Config)) *
 	cfg.Time.IdleGrace, cfg.Shards = 100*time.Millisecond, 1
 	m := &cfg.Metrics[0]
 	m.Window, m.MaxKeysPerUser, m.MaxEventsPerKey, m.Keys.List = time.Hour, 1, 1, []string{"a"}
+	m.Target.Relative, m.Target.Absolute = 0, 19
 	change(&cfg)
 	b.d = deploy(t, cfg, b.start, partitions)
 	return b
