@@ -48,13 +48,13 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 
 // With 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95% hold the mean in 95%, and
 // at most 5% of all values claim to have met the target but miss it: wherever the mean lies, and
-// however many events there are. A rate of exactly 5% would fail with a probability below 1e-6.
+// however many events there are. A setting at exactly 5% fails with a probability below 1e-6.
 func TestIntervalsOfMeansHold(t *testing.T) {
 	cells := 300
 	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
 		cells = n
 	}
-	allowed := float64(cells)*0.05 + 5*math.Sqrt(float64(cells)*0.05*0.95)
+	allowed := float64(cells)*0.05 + 6*math.Sqrt(float64(cells)*0.05*0.95)
 	rng := rand.New(runseed.PCG(t, 3, 1954))
 	for _, absolute := range []float64{1, 5, 20} {
 		for _, events := range []int64{30, 300, 30_000} {
