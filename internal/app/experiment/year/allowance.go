@@ -13,21 +13,22 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// visit is a day on which a user has events, one event for each of keys.
+// visit is a day on which a user has events, one for each of the first n keys.
 type visit struct {
-	user int
-	keys []int
+	user int32
+	keys [2]int8
+	n    int8
 }
 
 // visitsOf returns the visits by day.
 func (y *year) visitsOf(events []Event) [][]visit {
-	all, keys := make([][]visit, y.days), make([]int, len(events))
+	all := make([][]visit, y.days)
 	for i := 0; i < len(events); {
-		e, from := events[i], i
-		for ; i < len(events) && events[i].User == e.User && events[i].Day == e.Day; i++ {
-			keys[i] = events[i].Key
+		e, v := events[i], visit{user: int32(events[i].User)}
+		for ; i < len(events) && events[i].User == e.User && events[i].Day == e.Day; i, v.n = i+1, v.n+1 {
+			v.keys[v.n] = int8(events[i].Key)
 		}
-		all[e.Day] = append(all[e.Day], visit{e.User, keys[from:i]})
+		all[e.Day] = append(all[e.Day], v)
 	}
 	return all
 }
@@ -67,14 +68,14 @@ func (w *walk) rank(key int) (rank [16]byte) {
 // day simulates a day. It returns the sum of absolute errors, the events, and the counted events.
 func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err error) {
 	var real, counts [Keys]float64
-	elapsed, wanted := int64(day)+1, []uint64{1, 1}
+	elapsed, wanted, rank := int64(day)+1, []uint64{1, 1}, w.rank // a method value is allocated
 	w.counted = w.counted[:0]
 	for _, v := range visits {
 		left := w.purses[v.user].Left(w.budget, &w.allowance, elapsed)
 		w.second = byte(w.random.IntN(2))
-		taken := w.filler.Fill(wanted[:len(v.keys)], left, w.plan.Top(), w.rank)
+		taken := w.filler.Fill(wanted[:v.n], left, w.plan.Top(), rank)
 		w.counted = append(w.counted, taken...)
-		for i, key := range v.keys {
+		for i, key := range v.keys[:v.n] {
 			real[key]++
 			counts[key] += float64(taken[i])
 		}
@@ -89,10 +90,10 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err 
 	rest := w.counted
 	for _, v := range visits {
 		var cost units.Mu2
-		for i, key := range v.keys {
+		for i, key := range v.keys[:v.n] {
 			cost += units.Mu2(rest[i]) * price[key]
 		}
-		rest = rest[len(v.keys):]
+		rest = rest[v.n:]
 		if err := w.purses[v.user].Pay(w.budget, &w.allowance, elapsed, cost); err != nil {
 			return 0, 0, 0, err
 		}

@@ -33,8 +33,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 	for i, p := range all {
 		y := &year{Population: p, users: p.Users / part, days: days, paths: paths, options: o}
 		y.options.Progress = func(done, total int, what string) {
-			o.ReportProgress(i*total+done, len(all)*total,
-				p.Name+": "+what)
+			o.ReportProgress(i*total+done, len(all)*total, p.Name+": "+what)
 		}
 		if err := y.run(ctx, out); err != nil {
 			return nil, err
