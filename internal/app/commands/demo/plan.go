@@ -54,7 +54,7 @@ func (f *planFlags) addWindow(text string) error {
 	if err == nil && size < time.Millisecond {
 		err = errors.New("it must be at least 1ms")
 	}
-	f.windows = append(f.windows, size)
+	f.windows = append(slices.DeleteFunc(f.windows, func(given time.Duration) bool { return given == size }), size)
 	return err
 }
 

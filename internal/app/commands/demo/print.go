@@ -125,7 +125,7 @@ func (p *printer) skipped() error {
 // end draws the chart and prints the summary of the run.
 func (p *printer) end(result demo.Result) error {
 	also := ""
-	if result.Drained {
+	if result.Drained && result.Turns > 0 {
 		also = "stopped by a signal once the open window was finished; every window up to there is complete"
 	}
 	p.j.progress.Done(also)

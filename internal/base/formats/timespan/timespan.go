@@ -38,12 +38,10 @@ func Parse(text string) (time.Duration, error) {
 			return 0, fmt.Errorf("it has no unit: write %ss, %[1]sm, %[1]sh or %[1]sd", rest)
 		}
 		count, err := strconv.ParseInt(rest[:end], 10, 64)
-		if err != nil {
-			return 0, errors.New("it is not a duration in whole numbers: " + want)
-		}
 		size, name := unitOf(rest[end:])
-		if size == 0 || size >= last {
-			return 0, errors.New("it is not a duration in whole numbers: " + want)
+		if err != nil || size == 0 || size >= last {
+			return 0, errors.New("it is not a duration of whole days, hours, minutes, seconds or milliseconds: " +
+				want)
 		}
 		if count > int64((math.MaxInt64-sum)/size) {
 			return 0, errors.New("it is longer than 290 years")
