@@ -327,6 +327,22 @@ func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
 	}
 }
 
+// TestNoiseDoesNotWidenARange: a row of values without users is not taken for one with users.
+func TestNoiseDoesNotWidenARange(t *testing.T) {
+	p, all := privately(t, "sum", 0), []does(nil)
+	for u := range 4000 {
+		all = append(all, does{fmt.Sprint(u), "key", 0, 50})
+	}
+	e := store(t, all)
+	for n := range uint64(300) {
+		c := &chooser{Private: &p, events: e, found: &Found{}, drawer: &drawer{key: keyOf(n),
+			planned: p.Budget.Planned.Mu2}}
+		if err := c.chooseRange(); err != nil || c.found.Min != 0 || c.found.Max != 64 {
+			t.Errorf("key %d: from %d to %d, %v", n, c.found.Min, c.found.Max, err)
+		}
+	}
+}
+
 // TestRuleTwoChoicesShareNoNoise: another key, another argument and other data each have noise of
 // their own, even if most numbers are alike.
 func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
