@@ -91,8 +91,8 @@ func promiseOf(h *schemas.Header) PromiseGeneration {
 	g := PromiseGeneration{
 		Generation: h.Generation, From: time.UnixMilli(h.SliceStart).UTC(), By: h.By, Why: h.Why,
 		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, DeltaKeys: budget.Keys.Float(),
-		Accountant: string(h.Budget.Accountant),
-		Planned:    h.Budget.Planned.Share, Period: h.Metrics[0].Period, Trust: h.Trust, User: h.Events.User,
+		Accountant: string(h.Budget.Accountant), Planned: h.Budget.Planned.Share, Period: h.Metrics[0].Period,
+		Trust: h.Trust, User: h.Events.User,
 	}
 	for i := range h.Metrics {
 		m := &h.Metrics[i]
@@ -103,8 +103,7 @@ func promiseOf(h *schemas.Header) PromiseGeneration {
 		g.Metrics = append(g.Metrics, PromisedMetric{
 			Name: m.Name, Kind: m.Kind, Filter: m.Filter, Keys: m.KeyMode, Listed: len(m.PublicKeys),
 			Window: time.Duration(m.WindowSize) * time.Millisecond,
-			Slide:  time.Duration(m.WindowSlide) * time.Millisecond,
-			Digest: hex.EncodeToString(digest[:]),
+			Slide:  time.Duration(m.WindowSlide) * time.Millisecond, Digest: hex.EncodeToString(digest[:]),
 		})
 	}
 	return g

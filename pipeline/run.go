@@ -167,17 +167,11 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	if err != nil {
 		return RunResult{}, watch.CauseOr(ctx, err)
 	}
-	if opts.OnTakeOver != nil {
-		previous := ""
-		control.WithView(func(v *controllog.View) {
-			if v.Ended == nil {
-				previous = v.Worker
-			}
-		})
-		if previous != "" {
-			opts.OnTakeOver(previous)
+	control.WithView(func(v *controllog.View) {
+		if opts.OnTakeOver != nil && v.Ended == nil && v.Worker != "" {
+			opts.OnTakeOver(v.Worker)
 		}
-	}
+	})
 	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
 		return RunResult{}, watch.CauseOr(ctx, err)
 	}

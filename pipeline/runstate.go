@@ -78,17 +78,16 @@ func allRespond(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time
 // reportState returns a function that calls OnState with the current state.
 func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now time.Time) {
 	ready := watch.NewReadiness(watch.RulesOf(r.dep, opts.Bounded))
-	initial := int64(-1)
+	s, epochs := RunState{}, int64(0)
+	look := func(v *controllog.View) {
+		s.Run, s.Epoch, s.Closed, s.Settled = v.Run, v.Epoch, v.Closed, v.Settled
+		s.Generation, epochs = v.Header.Generation, v.Epochs
+	}
+	r.control.WithView(look)
+	initial := epochs
 	return func(now time.Time) {
-		var s RunState
-		r.control.WithView(func(v *controllog.View) {
-			if initial < 0 {
-				initial = v.Epochs
-			}
-			s.Run, s.Epoch, s.Closed, s.Settled = v.Run, v.Epoch, v.Closed, v.Settled
-			s.Epochs = v.Epochs - initial
-			s.Generation = v.Header.Generation
-		})
+		r.control.TryView(look)
+		s.Epochs, s.OpenFor, s.Partitions = epochs-initial, 0, nil
 		s.ClosedTo, s.SettledTo = time.UnixMilli(r.turns.End(s.Closed)).UTC(),
 			time.UnixMilli(r.turns.End(s.Settled)).UTC()
 		seen, observed := r.stalls.Observed()

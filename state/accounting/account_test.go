@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -27,7 +28,7 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := budgets.Budget{Mu2: units.Mu2(rapid.Uint64Range(1, most).Draw(t, "B²"))}
 		var a accounts.Account
-		f := must(accounting.NewUnified(mu2(b.Mu2), 0))
+		f := must.Have(accounting.NewUnified(mu2(b.Mu2), 0))
 		var open []loss.ZCDP
 		for range rapid.IntRange(1, 40).Draw(t, "calls") {
 			if len(open) > 0 && rapid.Bool().Draw(t, "settle") {
@@ -66,7 +67,7 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 		root := rapid.Uint64Range(1, 1<<25).Draw(t, "B")
 		b := budgets.Budget{Mu2: units.Mu2(root * root)}
 		var a accounts.Account
-		f := must(accounting.NewGaussian(mu(root)))
+		f := must.Have(accounting.NewGaussian(mu(root)))
 		for range rapid.IntRange(1, 40).Draw(t, "calls") {
 			part := near(t, uint64(math.Sqrt(float64(b.Mu2-a.Spent))), "μ") % (1 << 25)
 			m := units.Mu2(part * part)
@@ -74,7 +75,7 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 				t.Fatalf("%d of %d, %d spent: account and filter differ", m, b.Mu2, a.Spent)
 			}
 			if a.Reserve(b, m) == nil {
-				must(0, errors.Join(a.Settle(m, m), f.Spend(loss.GDP{Mu: mu(part)})))
+				must.Have(0, errors.Join(a.Settle(m, m), f.Spend(loss.GDP{Mu: mu(part)})))
 			}
 		}
 	})

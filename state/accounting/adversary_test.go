@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -58,7 +59,7 @@ func TestAdvancedOdometerHoldsWhereAdvancedCompositionDoesNot(t *testing.T) {
 	if !long.On() {
 		runs = 500
 	}
-	o := must(accounting.NewAdvancedOdometer(delta, 1000))
+	o := must.Have(accounting.NewAdvancedOdometer(delta, 1000))
 	bounds, composed := make([]float64, rounds), make([]float64, rounds)
 	for k := range rounds {
 		record(o, loss.Approx{Epsilon: epsilon}, 1)
@@ -122,7 +123,7 @@ func TestTimeUniformOdometersHoldAgainstAdaptiveChoice(t *testing.T) {
 	}
 	for name, fresh := range map[string]func() func(float64) float64{
 		"Concentrated": func() func(float64) float64 {
-			o := must(accounting.NewConcentratedOdometer(delta, 0.1))
+			o := must.Have(accounting.NewConcentratedOdometer(delta, 0.1))
 			return func(rho float64) float64 {
 				if err := o.Record(loss.ZCDP{Rho: rho}); err != nil {
 					t.Fatal(err)
@@ -131,7 +132,7 @@ func TestTimeUniformOdometersHoldAgainstAdaptiveChoice(t *testing.T) {
 			}
 		},
 		"Renyi": func() func(float64) float64 {
-			o := must(accounting.NewRenyiOdometer(delta, orders))
+			o := must.Have(accounting.NewRenyiOdometer(delta, orders))
 			l := make(loss.RDP, len(orders))
 			return func(rho float64) float64 {
 				for i, alpha := range orders {
@@ -165,7 +166,7 @@ func TestPrivateIsLessThanPointWise(t *testing.T) {
 		t.Fatalf("the loss is outside ±1 with probability %v", above+below)
 	}
 	for _, epsilon := range []float64{1.5, 2, 3, 4, 5} {
-		l := must(accounting.PointWise(loss.Approx{Epsilon: 1, Delta: delta}, epsilon))
+		l := must.Have(accounting.PointWise(loss.Approx{Epsilon: 1, Delta: delta}, epsilon))
 		outside := 0.5*math.Erfc((epsilon-0.5)/math.Sqrt2) + 0.5*math.Erfc((epsilon+0.5)/math.Sqrt2)
 		if l.Delta < outside {
 			t.Errorf("ε′ = %v: δ′ = %v, but the loss is outside with probability %v", epsilon, l.Delta, outside)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -19,18 +20,18 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 	curve := renyi(orders...)
 	tiny, rho := loss.Approx{Epsilon: 1e-6, Delta: 1e-15}, loss.ZCDP{Rho: 1e-9}
-	update(b, "basic", must(accounting.NewBasic(p)).Spend, tiny)
-	update(b, "advanced", must(accounting.NewAdvanced(p)).Spend, tiny)
-	update(b, "renyi31orders", must(accounting.NewRenyi(curve(budget))).Spend, curve(cost))
-	update(b, "zcdp", must(accounting.NewZCDP(p)).Spend, rho)
-	update(b, "approxzcdp", must(accounting.NewApproxZCDP(1e6, 0.25)).Spend, rho)
-	update(b, "gdp", must(accounting.NewGaussian(1e3)).Spend, loss.GDP{Mu: 1e-5})
-	update(b, "basicodometer", must(accounting.NewBasicOdometer(0.25)).Record, tiny)
-	update(b, "advancedodometer", must(accounting.NewAdvancedOdometer(0.25, 1000)).Record, tiny)
-	update(b, "concentrated", must(accounting.NewConcentratedOdometer(1e-6, 1)).Record, rho)
-	update(b, "renyiodometer7orders", must(accounting.NewRenyiOdometer(1e-6, orders[:7])).Record, curve(cost))
+	update(b, "basic", must.Have(accounting.NewBasic(p)).Spend, tiny)
+	update(b, "advanced", must.Have(accounting.NewAdvanced(p)).Spend, tiny)
+	update(b, "renyi31orders", must.Have(accounting.NewRenyi(curve(budget))).Spend, curve(cost))
+	update(b, "zcdp", must.Have(accounting.NewZCDP(p)).Spend, rho)
+	update(b, "approxzcdp", must.Have(accounting.NewApproxZCDP(1e6, 0.25)).Spend, rho)
+	update(b, "gdp", must.Have(accounting.NewGaussian(1e3)).Spend, loss.GDP{Mu: 1e-5})
+	update(b, "basicodometer", must.Have(accounting.NewBasicOdometer(0.25)).Record, tiny)
+	update(b, "advancedodometer", must.Have(accounting.NewAdvancedOdometer(0.25, 1000)).Record, tiny)
+	update(b, "concentrated", must.Have(accounting.NewConcentratedOdometer(1e-6, 1)).Record, rho)
+	update(b, "renyiodometer7orders", must.Have(accounting.NewRenyiOdometer(1e-6, orders[:7])).Record, curve(cost))
 	update(b, "gdptotal", accounting.NewGaussianTotal().Record, loss.GDP{Mu: 1e-5})
-	users := must(accounting.NewPerUser[string](accounting.ForRound, gdp(1e3)))
+	users := must.Have(accounting.NewPerUser[string](accounting.ForRound, gdp(1e3)))
 	update(b, "peruser", func(round []pair[loss.GDP]) error { return second(users.Round(all(round))) },
 		[]pair[loss.GDP]{{"ann", loss.GDP{Mu: 1e-5}}})
 }
@@ -40,7 +41,7 @@ func update[L any](b *testing.B, name string, take func(L) error, l L) {
 	for _, before := range []int{10, 1_000, 1_000_000} {
 		b.Run(fmt.Sprintf("%s/after=%d", name, before), func(b *testing.B) {
 			for ; done < before; done++ {
-				must(0, take(l))
+				must.Have(0, take(l))
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
@@ -86,10 +87,10 @@ func TestBoundariesHoldAgainstAdversarialStops(t *testing.T) {
 		runs = 4000
 	}
 	precisions := ladder(1e-5/9, 1e4/9, 1.03)
-	b := must(accounting.NewMixtureFor(delta, 9))
+	b := must.Have(accounting.NewMixtureFor(delta, 9))
 	psi := make([][]float64, 1)
 	for _, u := range precisions {
-		psi[0] = append(psi[0], must(b.At(sensitivity, 1/u)).Epsilon)
+		psi[0] = append(psi[0], must.Have(b.At(sensitivity, 1/u)).Epsilon)
 	}
 	for _, neighbour := range []float64{count - sensitivity, count + sensitivity} {
 		rng := rand.New(runseed.PCG(t, 5, uint64(neighbour)))

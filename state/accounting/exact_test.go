@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -29,7 +30,7 @@ func count[L any](f *accounting.Filter[L], l L, k int) int {
 		if errors.Is(err, accounting.ErrExceeded) {
 			return n
 		}
-		must(0, err)
+		must.Have(0, err)
 		n++
 	}
 	return n
@@ -41,15 +42,15 @@ func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 11, 300))
 	for range 300 {
 		b, k := math.Exp2(8*rng.Float64()-4), 1+rng.IntN(2000)
-		g := must(loss.GDP{Mu: b}.Split(k))
-		z := must(loss.ZCDP{Rho: b, Delta: b / 1000}.Split(k))
-		a := must(loss.Approx{Epsilon: b, Delta: b / 1000}.Split(k))
+		g := must.Have(loss.GDP{Mu: b}.Split(k))
+		z := must.Have(loss.ZCDP{Rho: b, Delta: b / 1000}.Split(k))
+		a := must.Have(loss.Approx{Epsilon: b, Delta: b / 1000}.Split(k))
 		for name, got := range map[string]int{
-			"gdp":   count(must(accounting.NewGaussian(b)), g, k),
-			"zcdp":  count(must(accounting.NewApproxZCDP(b, b/1000)), z, k),
-			"basic": count(must(accounting.NewBasic(loss.Approx{Epsilon: b, Delta: b / 1000})), a, k),
-			"renyi": count(must(accounting.NewRenyi(renyi(8)(numbers{b}))), renyi(8)(numbers{a.Epsilon}), k),
-			"whole": count(must(accounting.NewGaussian(b)), loss.GDP{Mu: b}, 1) + k - 1,
+			"gdp":   count(must.Have(accounting.NewGaussian(b)), g, k),
+			"zcdp":  count(must.Have(accounting.NewApproxZCDP(b, b/1000)), z, k),
+			"basic": count(must.Have(accounting.NewBasic(loss.Approx{Epsilon: b, Delta: b / 1000})), a, k),
+			"renyi": count(must.Have(accounting.NewRenyi(renyi(8)(numbers{b}))), renyi(8)(numbers{a.Epsilon}), k),
+			"whole": count(must.Have(accounting.NewGaussian(b)), loss.GDP{Mu: b}, 1) + k - 1,
 		} {
 			if got != k {
 				t.Errorf("%s: %d of %d parts of %v fit", name, got, k, b)
@@ -57,11 +58,12 @@ func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
 		}
 		mu, rho, times := b/math.Sqrt(float64(k)), b/float64(k), big.NewRat(int64(k), 1)
 		fit := new(big.Rat).Mul(times, ratSquare(mu)).Cmp(ratSquare(b)) <= 0
-		if got := count(must(accounting.NewGaussian(b)), loss.GDP{Mu: mu}, k); (got >= k) != fit || got < k-1 {
+		if got := count(must.Have(accounting.NewGaussian(b)), loss.GDP{Mu: mu}, k); (got >= k) != fit || got < k-1 {
 			t.Errorf("B = %v: %d of %d losses of %v fit; that k fit is %v", b, got, k, mu, fit)
 		}
 		fit = new(big.Rat).Mul(times, rat(rho)).Cmp(rat(b)) <= 0
-		if got := count(must(accounting.NewApproxZCDP(b, 0)), loss.ZCDP{Rho: rho}, k); (got >= k) != fit || got < k-1 {
+		if got := count(must.Have(accounting.NewApproxZCDP(b, 0)), loss.ZCDP{Rho: rho},
+			k); (got >= k) != fit || got < k-1 {
 			t.Errorf("ρ = %v: %d of %d losses of %v fit; that k fit is %v", b, got, k, rho, fit)
 		}
 	}
@@ -88,7 +90,7 @@ func TestTheBudgetOfAPromiseIsTheGreatest(t *testing.T) {
 			if err != nil {
 				continue // below a μ of 2^-40
 			}
-			if mu := must(budgets.ConvertEpsilonDelta(epsilon, delta, budgets.GDP)).Mu; f.Left().Mu != mu {
+			if mu := must.Have(budgets.ConvertEpsilonDelta(epsilon, delta, budgets.GDP)).Mu; f.Left().Mu != mu {
 				t.Errorf("%v: left %v, the greatest μ is %v", p, f.Left().Mu, mu)
 			}
 		}
@@ -112,7 +114,7 @@ func promises(t *rapid.T) loss.Approx {
 func TestTheAdvancedRuleIsTheTheoremsToElevenDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := promises(t)
-		f, z := must(accounting.NewAdvanced(p)), must(accounting.NewZCDP(p))
+		f, z := must.Have(accounting.NewAdvanced(p)), must.Have(accounting.NewZCDP(p))
 		sum, squares := exact(0), exact(0)
 		spend := func(part float64) {
 			l := loss.Approx{Epsilon: f.Left().Epsilon * part}
@@ -146,7 +148,7 @@ func TestTheAdvancedRuleIsTheTheoremsToElevenDigits(t *testing.T) {
 func TestAdvancedTakesSmallDeltas(t *testing.T) {
 	for exponent, fits := range map[int]bool{-90: true, -200: true, -207: true, -208: false, -900: false} {
 		delta := math.Ldexp(1, exponent)
-		f := must(accounting.NewAdvanced(loss.Approx{Epsilon: 1, Delta: delta}))
+		f := must.Have(accounting.NewAdvanced(loss.Approx{Epsilon: 1, Delta: delta}))
 		if got := f.Fits(loss.Approx{Epsilon: 1e-6, Delta: delta / 2}); got != fits ||
 			f.Fits(loss.Approx{Delta: delta}) {
 			t.Errorf("δ = 2^%d: a loss of half of it fits: %v, want %v; and all of it must not", exponent, got, fits)
@@ -160,12 +162,12 @@ func TestBudgetsAtTheEndsOfTheirRange(t *testing.T) {
 	const unit = 0x1p-80
 	largest := math.Nextafter(0x1p48, 0)
 	basic := func(epsilon, delta float64) *accounting.Filter[loss.Approx] {
-		return must(accounting.NewBasic(loss.Approx{Epsilon: epsilon, Delta: delta}))
+		return must.Have(accounting.NewBasic(loss.Approx{Epsilon: epsilon, Delta: delta}))
 	}
 	for name, got := range map[string]int{
 		"epsilon": count(basic(1.5*unit, 0.5), loss.Approx{Epsilon: unit}, 2),
 		"delta":   count(basic(1, 1.5*unit), loss.Approx{Delta: unit}, 2),
-		"mu":      count(must(accounting.NewGaussian(1.25*0x1p-40)), loss.GDP{Mu: 0x1p-40}, 2),
+		"mu":      count(must.Have(accounting.NewGaussian(1.25*0x1p-40)), loss.GDP{Mu: 0x1p-40}, 2),
 		"largest": count(basic(largest, 0), loss.Approx{Epsilon: largest}, 2),
 	} {
 		if got != 1 {
@@ -238,9 +240,9 @@ func TestImpossibleBudgetsAreNamed(t *testing.T) {
 		{"delta", func(v float64) error { return second(accounting.NewMixtureFor(v, 1)) }, append(deltas, 0)},
 		{"variance", func(v float64) error { return second(accounting.NewMixtureFor(1e-6, v)) }, []float64{nan, inf, -1,
 			0, 0x1p151, 0x1p-151}},
-		{"sensitivity", func(v float64) error { return second(must(accounting.NewMixture(1e-6, 1)).At(v, 1)) },
+		{"sensitivity", func(v float64) error { return second(must.Have(accounting.NewMixture(1e-6, 1)).At(v, 1)) },
 			[]float64{nan, inf, -1, 0x1p101, 0x1p-101}},
-		{"variance", func(v float64) error { return second(must(accounting.NewMixture(1e-6, 1)).At(1, v)) },
+		{"variance", func(v float64) error { return second(must.Have(accounting.NewMixture(1e-6, 1)).At(1, v)) },
 			[]float64{nan, inf, -1, 0x1p201, 0x1p-201}},
 		{"delta", func(v float64) error { return second(accounting.Mixture{}.At(1, v)) }, []float64{1}},
 		{"epsilon", func(v float64) error { return second(accounting.PointWise(p(1, 0.1), v)) }, []float64{nan, inf, -1,
@@ -262,11 +264,12 @@ func TestImpossibleBudgetsAreNamed(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestALossOfAnotherKindIsNamed(t *testing.T) {
-	z, o := must(accounting.NewZCDP(loss.Approx{Epsilon: 1, Delta: 1e-6})),
-		must(accounting.NewConcentratedOdometer(1e-6, 1))
+	z, o := must.Have(accounting.NewZCDP(loss.Approx{Epsilon: 1, Delta: 1e-6})),
+		must.Have(accounting.NewConcentratedOdometer(1e-6, 1))
 	named(t, "approximate zCDP", z.Spend(loss.ZCDP{Rho: 1e-6, Delta: 1e-9}), "delta")
 	named(t, "approximate zCDP", o.Record(loss.ZCDP{Rho: 1e-6, Delta: 1e-9}), "delta")
-	f, total := must(accounting.NewRenyi(renyi(2, 8)(numbers{1, 1}))), must(accounting.NewRenyiTotal([]float64{2, 8}))
+	f, total := must.Have(accounting.NewRenyi(renyi(2, 8)(numbers{1, 1}))),
+		must.Have(accounting.NewRenyiTotal([]float64{2, 8}))
 	for _, take := range []func(loss.RDP) error{f.Spend, total.Record} {
 		named(t, "lower orders only", take(renyi(2, 7.9)(numbers{0.1, 0.1})), "alpha")
 		named(t, "no orders", take(nil), "orders")
@@ -295,7 +298,7 @@ func TestRuleSquaresOfAccountsConvertExactly(t *testing.T) {
 			0 {
 			t.Fatalf("%d units: μ = %v is charged %d", square, g.Mu, back)
 		}
-		f := must(accounting.NewGaussianSquare(square))
+		f := must.Have(accounting.NewGaussianSquare(square))
 		part := units.Mu2(rng.Uint64() % uint64(square))
 		if accounting.SpendSquare(f, part) != nil || accounting.SpendSquare(f, square-part+1) == nil ||
 			accounting.SpendSquare(f, square-part) != nil {
@@ -312,11 +315,11 @@ func TestRuleTheRestIsSpentExactly(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 13, 300))
 	for range 300 {
 		b := math.Exp2(8*rng.Float64() - 4)
-		f := must(accounting.NewGaussian(b))
+		f := must.Have(accounting.NewGaussian(b))
 		spent, paid := b*rng.Float64(), loss.GDP{}
-		must(0, f.Spend(loss.GDP{Mu: spent}))
+		must.Have(0, f.Spend(loss.GDP{Mu: spent}))
 		left := new(big.Rat).Sub(ratSquare(b), ratSquare(spent))
-		paid = must(accounting.SpendRest(f, loss.GDP{Mu: b}))
+		paid = must.Have(accounting.SpendRest(f, loss.GDP{Mu: b}))
 		if ratSquare(paid.Mu).Cmp(left) > 0 || ratSquare(math.Nextafter(paid.Mu, b)).Cmp(left) <= 0 {
 			t.Fatalf("%v of %v: the rest is μ = %v", spent, b, paid.Mu)
 		}
@@ -324,8 +327,8 @@ func TestRuleTheRestIsSpentExactly(t *testing.T) {
 			f.Left().Mu != 0 {
 			t.Fatalf("%v of %v: %v is left: %v", spent, b, f.Left(), err)
 		}
-		whole := must(accounting.NewGaussian(b))
-		if paid := must(accounting.SpendRest(whole, loss.GDP{Mu: spent})); paid.Mu != spent ||
+		whole := must.Have(accounting.NewGaussian(b))
+		if paid := must.Have(accounting.SpendRest(whole, loss.GDP{Mu: spent})); paid.Mu != spent ||
 			whole.Left().Mu < f.Left().Mu {
 			t.Fatalf("what fits is charged %v, not %v", paid.Mu, spent)
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -46,7 +47,7 @@ func (s subject) attack(t *rapid.T) {
 		case call == 0:
 			stored := m.store()
 			m = s.fresh()
-			must(0, m.resume(stored))
+			must.Have(0, m.resume(stored))
 			if !slices.Equal(m.left(), before) {
 				t.Fatalf("left %v and, resumed, %v", before, m.left())
 			}
@@ -262,7 +263,7 @@ func TestImpossibleLossesChangeNothing(t *testing.T) {
 		for i := range part {
 			part[i] *= 0.05
 		}
-		must(0, m.spend(part))
+		must.Have(0, m.spend(part))
 		before := m.left()
 		for i := range s.scale {
 			for _, bad := range []float64{math.NaN(), math.Inf(-1), -1, -math.SmallestNonzeroFloat64} {

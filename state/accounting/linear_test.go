@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -21,7 +22,7 @@ func noNoise(total int64, _ float64) (float64, error) { return float64(total), n
 func vectors(v ...pair[[]int64]) []pair[[]int64] { return v }
 
 func TestLinearQueriesAddUpActiveUsers(t *testing.T) {
-	q := must(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, noNoise))
+	q := must.Have(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, noNoise))
 	for i, c := range []struct {
 		values []pair[[]int64]
 		want   []float64
@@ -53,8 +54,8 @@ func TestLinearQueriesAddUpActiveUsers(t *testing.T) {
 func TestActiveSetsAreThoseOfTheCorollary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const budget = 50
-		forGood := must(accounting.NewLinearQueries[string](budget, 0.5, accounting.ForGood, noNoise))
-		forRound := must(accounting.NewLinearQueries[string](budget, 0.5, accounting.ForRound, noNoise))
+		forGood := must.Have(accounting.NewLinearQueries[string](budget, 0.5, accounting.ForGood, noNoise))
+		forRound := must.Have(accounting.NewLinearQueries[string](budget, 0.5, accounting.ForRound, noNoise))
 		asked, answered := 0, 0
 		for range rapid.IntRange(1, 30).Draw(t, "queries") {
 			v := rapid.Int64Range(-6, 6).Draw(t, "value")
@@ -69,10 +70,10 @@ func TestActiveSetsAreThoseOfTheCorollary(t *testing.T) {
 				algorithm = float64(v)
 			}
 			values := all(vectors(pair[[]int64]{"a", []int64{v}}))
-			if got := must(forGood.Answer(1, values)); got[0] != corollary {
+			if got := must.Have(forGood.Answer(1, values)); got[0] != corollary {
 				t.Fatalf("ForGood answers %v, Corollary 4.7 %v", got[0], corollary)
 			}
-			if got := must(forRound.Answer(1, values)); got[0] != algorithm {
+			if got := must.Have(forRound.Answer(1, values)); got[0] != algorithm {
 				t.Fatalf("ForRound answers %v, Algorithm 3 %v", got[0], algorithm)
 			}
 		}
@@ -90,7 +91,7 @@ func TestNoUserMakesTheNoiseRefuseASum(t *testing.T) {
 		}
 		return float64(total), nil
 	}
-	q := must(accounting.NewLinearQueries[int](math.MaxUint64-1, 1, accounting.ForRound, noise))
+	q := must.Have(accounting.NewLinearQueries[int](math.MaxUint64-1, 1, accounting.ForRound, noise))
 	got, err := q.Answer(2, func(yield func(int, []int64) bool) {
 		vector := []int64{most, 0}
 		for user := 0; user < users && yield(user, vector); user++ {
@@ -104,7 +105,8 @@ func TestNoUserMakesTheNoiseRefuseASum(t *testing.T) {
 func TestNoAnswerIsGivenOnAnError(t *testing.T) {
 	broken := errors.New("no randomness")
 	calls := 0
-	q := must(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, func(total int64, _ float64) (float64,
+	q := must.Have(accounting.NewLinearQueries[string](25, 0.5, accounting.ForRound, func(total int64,
+		_ float64) (float64,
 		error) {
 		if calls++; calls == 2 {
 			return 0, broken
@@ -143,7 +145,7 @@ func TestLinearQueriesNameBadParameters(t *testing.T) {
 		accounting.ErrNoNoise) {
 		t.Errorf("no noise: %v", err)
 	}
-	q := must(accounting.NewLinearQueries[string](1, 1, accounting.ForRound, noNoise))
+	q := must.Have(accounting.NewLinearQueries[string](1, 1, accounting.ForRound, noNoise))
 	if _, err := q.Answer(0, all[[]int64](nil)); !errors.As(err, &out) || out.Parameter != "d" {
 		t.Errorf("no coordinates: %v", err)
 	}
@@ -162,7 +164,7 @@ func TestDeviationCoversTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		norm := accounting.SquaredNorm(rapid.Uint64Range(1, math.MaxUint64-1).Draw(t, "norm"))
 		kappa := math.Exp(rapid.Float64Range(-27, 27).Draw(t, "log kappa"))
-		q := must(accounting.NewLinearQueries[int](norm, kappa, accounting.ForRound, noNoise))
+		q := must.Have(accounting.NewLinearQueries[int](norm, kappa, accounting.ForRound, noNoise))
 		sigma := new(big.Rat).SetFloat64(q.Sigma())
 		variance := new(big.Rat).Mul(sigma, sigma)
 		exact := new(big.Rat).SetFrac(new(big.Int).SetUint64(uint64(norm)), big.NewInt(2))
@@ -185,18 +187,18 @@ func TestDeviationCoversTheBudget(t *testing.T) {
 func TestRadiusHoldsTheNoise(t *testing.T) {
 	const delta, d, queries = 0.1, 5, 20000
 	rng := rand.New(runseed.PCG(t, 1, 2))
-	q := must(accounting.NewLinearQueries[string](100, 0.5, accounting.ForRound,
+	q := must.Have(accounting.NewLinearQueries[string](100, 0.5, accounting.ForRound,
 		func(total int64, sigma float64) (float64, error) {
 			return float64(total) + sigma*rng.NormFloat64(), nil
 		}))
-	r := must(q.Radius(d, delta))
+	r := must.Have(q.Radius(d, delta))
 	// σ = 10; 10·√(2·ln(100)) = 30.348542587702927017259… (mpmath 1.3.0)
 	if r < 30.348542587702927 || r > 30.3485425878 {
 		t.Errorf("the radius is %.17g, want 30.348542587702927017", r)
 	}
 	outside := 0
 	for range queries {
-		for _, a := range must(q.Answer(d, all[[]int64](nil))) {
+		for _, a := range must.Have(q.Answer(d, all[[]int64](nil))) {
 			if math.Abs(a) > r {
 				outside++
 				break

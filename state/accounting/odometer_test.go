@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -35,17 +36,17 @@ func recorders() map[string]recorder {
 	epsilon := func(b loss.Approx) []float64 { return []float64{b.Epsilon} }
 	orders := []float64{2, 4}
 	return map[string]recorder{
-		"basic":        recorderOf(must(accounting.NewBasicOdometer(0.5)), pair, epsilon),
-		"advanced":     recorderOf(must(accounting.NewAdvancedOdometer(0.3, 4)), pair, epsilon),
-		"renyi":        recorderOf(must(accounting.NewRenyiOdometer(1e-5, orders)), curve, epsilon),
-		"concentrated": recorderOf(must(accounting.NewConcentratedOdometer(1e-5, 1)), rho, epsilon),
+		"basic":        recorderOf(must.Have(accounting.NewBasicOdometer(0.5)), pair, epsilon),
+		"advanced":     recorderOf(must.Have(accounting.NewAdvancedOdometer(0.3, 4)), pair, epsilon),
+		"renyi":        recorderOf(must.Have(accounting.NewRenyiOdometer(1e-5, orders)), curve, epsilon),
+		"concentrated": recorderOf(must.Have(accounting.NewConcentratedOdometer(1e-5, 1)), rho, epsilon),
 		"gdp total": recorderOf(accounting.NewGaussianTotal(), func(a, _ float64) loss.GDP { return loss.GDP{Mu: a} },
 			func(b loss.GDP) []float64 { return []float64{b.Mu} }),
 		"zcdp total": recorderOf(accounting.NewZCDPTotal(), func(a, b float64) loss.ZCDP {
 			return loss.ZCDP{Rho: a, Delta: b}
 		},
 			func(b loss.ZCDP) []float64 { return []float64{b.Rho, b.Delta} }),
-		"renyi total": recorderOf(must(accounting.NewRenyiTotal(orders)), curve, func(b loss.RDP) []float64 {
+		"renyi total": recorderOf(must.Have(accounting.NewRenyiTotal(orders)), curve, func(b loss.RDP) []float64 {
 			return fromRenyi(b)
 		}),
 	}
@@ -129,18 +130,18 @@ func TestBoundsGrowWithEveryLoss(t *testing.T) {
 
 func TestBoundsAtTheEndsOfTheirRange(t *testing.T) {
 	for name, m := range recorders() {
-		must(0, m.record(0, 0))
+		must.Have(0, m.record(0, 0))
 		if b := m.bound()[0]; b != 0 {
 			t.Errorf("%s: bound %v of nothing, want 0", name, b)
 		}
 		for range 3 {
-			must(0, m.record(math.SmallestNonzeroFloat64, 0))
+			must.Have(0, m.record(math.SmallestNonzeroFloat64, 0))
 		}
 		if b := m.bound()[0]; !(b > 0) {
 			t.Errorf("%s: after three tiny losses the bound is %v", name, b)
 		}
 		for range 3 {
-			must(0, m.record(0x1p47, 0))
+			must.Have(0, m.record(0x1p47, 0))
 		}
 		if b := m.bound()[0]; !math.IsInf(b, 1) {
 			t.Errorf("%s: after three losses of 2^47 the bound is %v, want +Inf", name, b)
@@ -154,9 +155,9 @@ func TestDeltasBeyondTheOdometersPromiseNothing(t *testing.T) {
 		o     *accounting.Odometer[loss.Approx, loss.Approx]
 		delta float64 // a quarter of what may be used
 	}{
-		"basic":        {must(accounting.NewBasicOdometer(0.25)), 0.0625},
-		"basic, units": {must(accounting.NewBasicOdometer(4.5 * unit)), unit},
-		"advanced":     {must(accounting.NewAdvancedOdometer(0.3125, 4)), 0.0390625}, // δ/2 = 5/32
+		"basic":        {must.Have(accounting.NewBasicOdometer(0.25)), 0.0625},
+		"basic, units": {must.Have(accounting.NewBasicOdometer(4.5 * unit)), unit},
+		"advanced":     {must.Have(accounting.NewAdvancedOdometer(0.3125, 4)), 0.0390625}, // δ/2 = 5/32
 	} {
 		record(c.o, loss.Approx{Epsilon: 1, Delta: c.delta}, 4)
 		if b := c.o.Bound(); math.IsInf(b.Epsilon, 1) || c.o.Spent() != (loss.Approx{Epsilon: 4, Delta: 4 * c.delta}) {
@@ -168,7 +169,7 @@ func TestDeltasBeyondTheOdometersPromiseNothing(t *testing.T) {
 		}
 	}
 	// A δ below a unit of 2^-208 is rounded down to nothing.
-	if b := record(must(accounting.NewBasicOdometer(1e-300)), loss.Approx{Delta: 1e-300},
+	if b := record(must.Have(accounting.NewBasicOdometer(1e-300)), loss.Approx{Delta: 1e-300},
 		1).Bound(); !math.IsInf(b.Epsilon, 1) {
 		t.Errorf("ε = %v with Σδ of a unit, want +Inf", b.Epsilon)
 	}
@@ -217,7 +218,7 @@ func TestAdvancedBoundIsItsFormulaRoundedUp(t *testing.T) {
 		if delta > 1e-15 {
 			failure = delta / float64(4*count)
 		}
-		o := record(must(accounting.NewAdvancedOdometer(delta, n)), loss.Approx{Epsilon: epsilon, Delta: failure},
+		o := record(must.Have(accounting.NewAdvancedOdometer(delta, n)), loss.Approx{Epsilon: epsilon, Delta: failure},
 			count)
 		exact := advancedBound(bigmath.New(epsilon), bigmath.New(failure), count, bigmath.New(delta), n)
 		if got := o.Bound().Epsilon; !covers(got, exact, 1e-11) {
@@ -275,19 +276,20 @@ func TestAMixtureIsItsFormulaRoundedUp(t *testing.T) {
 		growth := times(bigmath.New(0.5), bigmath.Log(over(plus(bt, bp), bp)))
 		psi := plus(over(times(bd, bd), times(two, bt)),
 			times(over(bd, bt), root(times(two, plus(bt, bp), plus(logTerm, growth)))))
-		if got := must(must(accounting.NewMixture(delta, p)).At(d, variance)); !covers(got.Epsilon, psi, 0) {
+		if got := must.Have(must.Have(accounting.NewMixture(delta, p)).At(d, variance)); !covers(got.Epsilon, psi, 0) {
 			t.Fatalf("ψ is %.17g, the formula gives %.17g", got.Epsilon, psi)
 		}
 	})
 	for _, delta := range []float64{1e-300, 1e-9, 0.5, 1 - 0x1p-53} {
 		for _, b := range []accounting.Mixture{
-			must(accounting.NewMixtureFor(delta, 0x1p-150)), must(accounting.NewMixtureFor(delta, 0x1p150)),
-			must(accounting.NewMixture(delta, 0x1p-200)), must(accounting.NewMixture(delta, 0x1p200)),
+			must.Have(accounting.NewMixtureFor(delta, 0x1p-150)), must.Have(accounting.NewMixtureFor(delta, 0x1p150)),
+			must.Have(accounting.NewMixture(delta, 0x1p-200)), must.Have(accounting.NewMixture(delta, 0x1p200)),
 		} {
 			previous := math.Inf(1)
 			for e := -200; e <= 200; e += 4 {
 				variance := math.Ldexp(1, e)
-				zero, small, large := must(b.At(0, variance)), must(b.At(1, variance)), must(b.At(0x1p100, variance))
+				zero, small, large := must.Have(b.At(0, variance)), must.Have(b.At(1, variance)),
+					must.Have(b.At(0x1p100, variance))
 				if !(small.Epsilon > 0) || small.Epsilon >= large.Epsilon || math.IsInf(large.Epsilon, 1) ||
 					small.Epsilon > previous || zero.Epsilon != 0 {
 					t.Fatalf("%+v at 2^%d: %v, %v and %v for sensitivities 0, 1 and 2^100; %v at less variance", b, e,
@@ -302,8 +304,8 @@ func TestAMixtureIsItsFormulaRoundedUp(t *testing.T) {
 // Algorithm 5 by hand: with Δ = 1 the losses 0.5, 0.25, 0.5, 0.5, 0.75, 0.25 fill
 // filters as {0.5, 0.25}, {0.5, 0.5}, {0.75, 0.25}.
 func TestTrackerOpensTheNextFilterForWhatNoLongerFits(t *testing.T) {
-	step := must(accounting.NewApproxZCDP(1, 1e-6))
-	must(0, step.Spend(step.Left())) // the step itself is not used
+	step := must.Have(accounting.NewApproxZCDP(1, 1e-6))
+	must.Have(0, step.Spend(step.Left())) // the step itself is not used
 	tracker := accounting.NewTracker(step)
 	for i, c := range []struct {
 		rho   float64
@@ -311,7 +313,7 @@ func TestTrackerOpensTheNextFilterForWhatNoLongerFits(t *testing.T) {
 	}{
 		{0.5, 1}, {0.25, 1}, {0.5, 2}, {0.5, 2}, {0.75, 3}, {0.25, 3}, {1, 4}, {0, 4}, {0x1p-80, 5},
 	} {
-		must(0, tracker.Record(loss.ZCDP{Rho: c.rho}))
+		must.Have(0, tracker.Record(loss.ZCDP{Rho: c.rho}))
 		if got := tracker.Steps(); got != c.steps {
 			t.Errorf("after loss %d (%v) %d steps, want %d", i, c.rho, got, c.steps)
 		}
@@ -333,13 +335,13 @@ func TestTrackerOpensTheNextFilterForWhatNoLongerFits(t *testing.T) {
 func TestTrackerCoversTheSumOfLosses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		curve := renyi(2, 32)
-		tracker := accounting.NewTracker(must(accounting.NewRenyi(curve(numbers{0.25, 4}))))
-		total := must(accounting.NewRenyiTotal([]float64{2, 32}))
+		tracker := accounting.NewTracker(must.Have(accounting.NewRenyi(curve(numbers{0.25, 4}))))
+		total := must.Have(accounting.NewRenyiTotal([]float64{2, 32}))
 		low, high, share := new(big.Rat), new(big.Rat), 0.0
 		for range rapid.IntRange(1, 200).Draw(t, "losses") {
 			n := numbers{rapid.Float64Range(0, 0.25).Draw(t, "low"), rapid.Float64Range(0, 4).Draw(t, "high")}
-			must(0, tracker.Record(curve(n)))
-			must(0, total.Record(curve(n)))
+			must.Have(0, tracker.Record(curve(n)))
+			must.Have(0, total.Record(curve(n)))
 			share += n[0]/0.25 + n[1]/4
 			low.Add(low, rat(n[0]))
 			high.Add(high, rat(n[1]))

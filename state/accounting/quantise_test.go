@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -78,7 +79,7 @@ func TestAVectorAtTheClipIsShortened(t *testing.T) {
 		{1, 8, nil, 0},
 		{1, 8, []float64{0, math.Copysign(0, -1)}, 0},
 	} {
-		q := must(accounting.NewQuantiser(c.clip, c.scale))
+		q := must.Have(accounting.NewQuantiser(c.clip, c.scale))
 		got, norm, err := q.Quantise(nil, c.vector)
 		if err != nil || norm > q.Bound() || norm > c.norm || c.norm-norm > 2 {
 			t.Errorf("%v: %v, norm %d, want up to %d (%v)", c.vector, got, norm, c.norm, err)
@@ -97,7 +98,7 @@ func TestQuantiserRefusesWhatIsNotFinite(t *testing.T) {
 			t.Errorf("%v: %v, %v", c, q, err)
 		}
 	}
-	q := must(accounting.NewQuantiser(1, 1024))
+	q := must.Have(accounting.NewQuantiser(1, 1024))
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		var out *units.RangeError
 		if got, norm, err := q.Quantise(nil, []float64{0.5, bad}); !errors.As(err, &out) ||

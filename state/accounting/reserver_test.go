@@ -5,18 +5,19 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
 func TestASettlementMustMatchItsReservation(t *testing.T) {
-	u := must(accounting.NewUnified(1, 1e-6))
+	u := must.Have(accounting.NewUnified(1, 1e-6))
 	worst := loss.ZCDP{Rho: 0.5, Delta: 1e-7}
 	if err := u.Settle(worst, loss.ZCDP{}); !errors.Is(err, accounts.ErrSettle) {
 		t.Errorf("nothing is reserved: %v", err)
 	}
-	must(0, u.Reserve(worst))
+	must.Have(0, u.Reserve(worst))
 	before := u.Left()
 	for _, c := range []struct {
 		name            string
@@ -36,7 +37,7 @@ func TestASettlementMustMatchItsReservation(t *testing.T) {
 	if u.Left() != before || u.Reserved() != (loss.ZCDP{Rho: 0.5}) {
 		t.Errorf("failed calls changed what is left from %v to %v, reserved %v", before, u.Left(), u.Reserved())
 	}
-	must(0, u.Settle(worst, loss.ZCDP{}))
+	must.Have(0, u.Settle(worst, loss.ZCDP{}))
 	if left := u.Left(); left.Rho != 1 || left.Delta >= 1e-6-0.99e-7 {
 		t.Errorf("a reservation that released nothing leaves %v: the ρ comes back, the δ stays spent", left)
 	}
@@ -45,15 +46,15 @@ func TestASettlementMustMatchItsReservation(t *testing.T) {
 // While two mechanisms are open both could stop at their worst rung: admission on charges alone
 // would overspend.
 func TestAdmissionCountsOpenReservationsInFull(t *testing.T) {
-	u := must(accounting.NewUnified(1, 0))
+	u := must.Have(accounting.NewUnified(1, 0))
 	worst := loss.ZCDP{Rho: 0.75}
-	must(0, u.Reserve(worst))
+	must.Have(0, u.Reserve(worst))
 	for name, take := range map[string]func(loss.ZCDP) error{"reservation": u.Reserve, "loss": u.Spend} {
 		if err := take(loss.ZCDP{Rho: 0.5}); !errors.Is(err, accounting.ErrExceeded) {
 			t.Fatalf("a %s past the budget beside a reservation: %v", name, err)
 		}
 	}
-	must(0, u.Settle(worst, loss.ZCDP{Rho: 0.125}))
+	must.Have(0, u.Settle(worst, loss.ZCDP{Rho: 0.125}))
 	if left := u.Left().Rho; left != 0.875 {
 		t.Errorf("left %v after a stop at 0.125", left)
 	}
@@ -62,8 +63,8 @@ func TestAdmissionCountsOpenReservationsInFull(t *testing.T) {
 	for i := range 10_000 {
 		worst := u.Left()
 		realised := loss.ZCDP{Rho: worst.Rho / 10_000 * float64(i%7) / 3}
-		must(0, u.Reserve(worst))
-		must(0, u.Settle(worst, realised))
+		must.Have(0, u.Reserve(worst))
+		must.Have(0, u.Settle(worst, realised))
 		total.Add(total, exact(realised.Rho))
 	}
 	total.Add(total, exact(u.Left().Rho))
@@ -74,9 +75,10 @@ func TestAdmissionCountsOpenReservationsInFull(t *testing.T) {
 
 // The parts of a mixed filter have budgets of their own, and their promise is never rounded down.
 func TestMixedFilters(t *testing.T) {
-	m := must(accounting.NewMixed(loss.Approx{Epsilon: 1, Delta: 1e-6}, 1e-7, loss.Approx{Epsilon: 0.5, Delta: 1e-8}))
-	alone := must(accounting.NewApproxZCDPFor(loss.Approx{Epsilon: 1, Delta: 1e-6}, 1e-7))
-	must(0, m.ExPost.Reserve(loss.Approx{Epsilon: 0.5}))
+	m := must.Have(accounting.NewMixed(loss.Approx{Epsilon: 1, Delta: 1e-6}, 1e-7, loss.Approx{Epsilon: 0.5,
+		Delta: 1e-8}))
+	alone := must.Have(accounting.NewApproxZCDPFor(loss.Approx{Epsilon: 1, Delta: 1e-6}, 1e-7))
+	must.Have(0, m.ExPost.Reserve(loss.Approx{Epsilon: 0.5}))
 	if m.ExPost.Fits(loss.Approx{Epsilon: 1e-9}) || m.Concentrated.Left() != alone.Left() {
 		t.Error("the budgets are not apart")
 	}
@@ -84,7 +86,8 @@ func TestMixedFilters(t *testing.T) {
 	if p := m.Promise; p.Epsilon != 1.5 || exact(p.Delta).Cmp(sum) < 0 || p.Delta > 1.01e-6*(1+1e-15) {
 		t.Errorf("promised %v, want (1.5, 1.01e-6) rounded up", p)
 	}
-	m = must(accounting.NewMixed(loss.Approx{Epsilon: 1, Delta: 1e-300}, 0, loss.Approx{Epsilon: 0x1p-70, Delta: 0.1}))
+	m = must.Have(accounting.NewMixed(loss.Approx{Epsilon: 1, Delta: 1e-300}, 0, loss.Approx{Epsilon: 0x1p-70,
+		Delta: 0.1}))
 	if p := m.Promise; p.Epsilon <= 1 || p.Delta <= 0.1 {
 		t.Errorf("promised %v for (1 + 2^-70, 0.1 + 1e-300)", p)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -37,7 +38,7 @@ func drive[L any](f *accounting.Filter[L], r *accounting.Reserver[L], in func(nu
 		left:   func() numbers { return out(f.Left()) },
 		spent:  func() numbers { return out(f.Spent()) },
 		budget: func() numbers { return out(f.Budget()) },
-		store:  func() []byte { return must(f.MarshalBinary()) },
+		store:  func() []byte { return must.Have(f.MarshalBinary()) },
 		resume: f.UnmarshalBinary,
 		fresh:  func() machine { return drive(f.Fresh(), nil, in, out) },
 	}
@@ -76,14 +77,6 @@ func fromRenyi(l loss.RDP) numbers {
 		n[i] = o.Epsilon
 	}
 	return n
-}
-
-// must returns f; a constructor that fails is a bug of these tests.
-func must[F any](f F, err error) F {
-	if err != nil {
-		panic(err)
-	}
-	return f
 }
 
 // named checks that err is a *units.RangeError about the parameter.
@@ -129,9 +122,9 @@ type subject struct {
 // subjects lists every filter, with budgets of about b and d.
 func subjects(b, d float64) []subject {
 	p := loss.Approx{Epsilon: b, Delta: d}
-	basic, advanced := must(accounting.NewBasic(p)), must(accounting.NewAdvanced(p))
-	exPost, unified := must(accounting.NewExPost(p)), must(accounting.NewUnified(b, d))
-	unifiedFor, mixed := must(accounting.NewUnifiedFor(p, d/4)), must(accounting.NewMixed(p, d/4, p))
+	basic, advanced := must.Have(accounting.NewBasic(p)), must.Have(accounting.NewAdvanced(p))
+	exPost, unified := must.Have(accounting.NewExPost(p)), must.Have(accounting.NewUnified(b, d))
+	unifiedFor, mixed := must.Have(accounting.NewUnifiedFor(p, d/4)), must.Have(accounting.NewMixed(p, d/4, p))
 	curve := renyi(1.5, 8, 64)
 	zcdp := func(f *accounting.Filter[loss.ZCDP]) machine { return drive(f, nil, concentrated, fromConcentrated) }
 	gdp := func(f *accounting.Filter[loss.GDP]) machine { return drive(f, nil, gaussian, fromGaussian) }
@@ -139,16 +132,17 @@ func subjects(b, d float64) []subject {
 		{name: "basic", machine: drive(basic, nil, approx, fromApprox), condition: below(b, d)},
 		{name: "advanced", machine: drive(advanced, nil, approx, fromApprox), addends: advancedAddends,
 			condition: advancedCondition(p)},
-		{name: "renyi", machine: drive(must(accounting.NewRenyi(curve(numbers{b, 3 * b, 2 * b}))), nil, curve,
+		{name: "renyi", machine: drive(must.Have(accounting.NewRenyi(curve(numbers{b, 3 * b, 2 * b}))), nil, curve,
 			fromRenyi), condition: below(b, 3*b, 2*b)},
-		{name: "zcdp", machine: drive(must(accounting.NewZCDP(p)), nil, plain, fromPlain), condition: impliesSimply(p,
-			0)},
-		{name: "approximate zcdp", machine: zcdp(must(accounting.NewApproxZCDP(b, d))), condition: below(b, d)},
-		{name: "approximate zcdp for", machine: zcdp(must(accounting.NewApproxZCDPFor(p, d/4))),
+		{name: "zcdp", machine: drive(must.Have(accounting.NewZCDP(p)), nil, plain, fromPlain),
+			condition: impliesSimply(p,
+				0)},
+		{name: "approximate zcdp", machine: zcdp(must.Have(accounting.NewApproxZCDP(b, d))), condition: below(b, d)},
+		{name: "approximate zcdp for", machine: zcdp(must.Have(accounting.NewApproxZCDPFor(p, d/4))),
 			condition: impliesSimply(p, d/4)},
-		{name: "gdp", machine: gdp(must(accounting.NewGaussian(b))), addends: squared,
+		{name: "gdp", machine: gdp(must.Have(accounting.NewGaussian(b))), addends: squared,
 			condition: func(sums []*big.Float) bool { return sums[0].Cmp(square(b)) <= 0 }},
-		{name: "gdp for", machine: gdp(must(accounting.NewGaussianFor(p))), addends: squared,
+		{name: "gdp for", machine: gdp(must.Have(accounting.NewGaussianFor(p))), addends: squared,
 			condition: impliesGaussian(p)},
 		{name: "ex-post", machine: drive(&exPost.Filter, exPost, approx, fromApprox), condition: below(b, d)},
 		{name: "unified", machine: drive(&unified.Filter, unified, concentrated, fromConcentrated), condition: below(b,

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
@@ -60,7 +61,7 @@ func atMost(k, n int) float64 {
 // later ones with it occur, and uses up the whole budget.
 func attack(present bool, noise accounting.Noise) float64 {
 	const norm, kappa, rounds = 100, 0.5, 40
-	q := must(accounting.NewLinearQueries[string](norm, kappa, accounting.ForRound, noise))
+	q := must.Have(accounting.NewLinearQueries[string](norm, kappa, accounting.ForRound, noise))
 	variance := q.Sigma() * q.Sigma()
 	left := accounting.SquaredNorm(norm) // the target's, as the adversary works it out
 	ratio := 0.0
@@ -82,7 +83,7 @@ func attack(present bool, noise accounting.Noise) float64 {
 		if q.Left("other") >= 9 {
 			known = 3
 		}
-		answer := must(q.Answer(1, all(values)))[0] - known
+		answer := must.Have(q.Answer(1, all(values)))[0] - known
 		shown := 0.0
 		if s := accounting.SquaredNorm(ask * ask); s <= left {
 			left -= s

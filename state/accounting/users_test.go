@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -30,9 +31,11 @@ func all[L any](pairs []pair[L]) iter.Seq2[string, L] {
 	}
 }
 
-func zcdp(rho float64) *accounting.Filter[loss.ZCDP] { return must(accounting.NewApproxZCDP(rho, 0)) }
+func zcdp(rho float64) *accounting.Filter[loss.ZCDP] {
+	return must.Have(accounting.NewApproxZCDP(rho, 0))
+}
 
-func gdp(mu float64) *accounting.Filter[loss.GDP] { return must(accounting.NewGaussian(mu)) }
+func gdp(mu float64) *accounting.Filter[loss.GDP] { return must.Have(accounting.NewGaussian(mu)) }
 
 func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 	for _, c := range []struct {
@@ -44,9 +47,9 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 		{accounting.ForRound, [][]string{{"a", "b"}, {"a"}, {"a", "b"}, {"a", "b"}, {}}, 0, 1},
 		{accounting.ForGood, [][]string{{"a", "b"}, {"a"}, {"a"}, {"a"}, {}}, 0, 0.5},
 	} {
-		f := must(accounting.NewPerUser[string](c.policy, zcdp(1)))
+		f := must.Have(accounting.NewPerUser[string](c.policy, zcdp(1)))
 		for round, b := range []float64{0.5, 0.75, 0.25, 0.25, 0x1p-80} {
-			active := must(f.Round(all([]pair[loss.ZCDP]{{"a", loss.ZCDP{Rho: 0.25}}, {"b", loss.ZCDP{Rho: b}}})))
+			active := must.Have(f.Round(all([]pair[loss.ZCDP]{{"a", loss.ZCDP{Rho: 0.25}}, {"b", loss.ZCDP{Rho: b}}})))
 			if !slices.Equal(active.Users, c.want[round]) || active.LeftOut != 2-len(active.Users) ||
 				active.Invalid != 0 {
 				t.Errorf("policy %d, round %d: %+v, want the users %v", c.policy, round, active, c.want[round])
@@ -69,8 +72,8 @@ func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
 }
 
 func TestInvalidLossesLeaveOnlyTheirUserOut(t *testing.T) {
-	f := must(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
-	active := must(f.Round(all([]pair[loss.ZCDP]{
+	f := must.Have(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
+	active := must.Have(f.Round(all([]pair[loss.ZCDP]{
 		{"a", loss.ZCDP{Rho: math.NaN()}}, {"b", loss.ZCDP{Rho: 0.5}}, {"c", loss.ZCDP{Rho: -1}},
 		{"d", loss.ZCDP{Rho: 2}},
 	})))
@@ -83,13 +86,13 @@ func TestInvalidLossesLeaveOnlyTheirUserOut(t *testing.T) {
 }
 
 func TestNoUserIsActiveIfOneAppearsTwice(t *testing.T) {
-	f := must(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
+	f := must.Have(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
 	l := loss.ZCDP{Rho: 0.25}
 	active, err := f.Round(all([]pair[loss.ZCDP]{{"a", l}, {"b", l}, {"a", l}}))
 	if !errors.Is(err, accounting.ErrTwice) || active.Users != nil {
 		t.Errorf("%+v, %v; want ErrTwice and no user", active, err)
 	}
-	if active = must(f.Round(all([]pair[loss.ZCDP]{{"a", l}, {"b", l}}))); len(active.Users) != 2 {
+	if active = must.Have(f.Round(all([]pair[loss.ZCDP]{{"a", l}, {"b", l}}))); len(active.Users) != 2 {
 		t.Errorf("the next round has %+v, want both", active)
 	}
 	if left := f.Left("a"); left.Rho != 0.5 {
@@ -105,8 +108,9 @@ func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 		users := []string{"a", "b", "c", "d"}
 		removed := rapid.SampledFrom(users).Draw(t, "removed")
 		policy := rapid.SampledFrom([]accounting.Policy{accounting.ForRound, accounting.ForGood}).Draw(t, "policy")
-		with, without := must(accounting.NewPerUser[string](policy, gdp(1))), must(accounting.NewPerUser[string](policy,
-			gdp(1)))
+		with, without := must.Have(accounting.NewPerUser[string](policy, gdp(1))),
+			must.Have(accounting.NewPerUser[string](policy,
+				gdp(1)))
 		spent, out := map[string]*big.Rat{}, map[string]bool{}
 		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
 			var everybody, rest []pair[loss.GDP]
@@ -119,7 +123,7 @@ func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 					}
 				}
 			}
-			active, others := must(with.Round(all(everybody))), must(without.Round(all(rest)))
+			active, others := must.Have(with.Round(all(everybody))), must.Have(without.Round(all(rest)))
 			if mine := slices.DeleteFunc(slices.Clone(active.Users), func(u string) bool {
 				return u == removed
 			}); !slices.Equal(mine, others.Users) {

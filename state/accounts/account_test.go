@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -15,7 +16,7 @@ import (
 
 func testBudget(t testing.TB, deltaKeys float64) budgets.Budget {
 	t.Helper()
-	return must(budgets.NewBudget(1, 1e-6, budgets.GDP, deltaKeys))
+	return must.Have(budgets.NewBudget(1, 1e-6, budgets.GDP, deltaKeys))
 }
 
 // Invariant 1: spent + reserved never exceeds B² under
@@ -129,18 +130,18 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
 	for range 10 {
-		must(0, a.Reserve(b, b.Mu2-a.Spent))
+		must.Have(0, a.Reserve(b, b.Mu2-a.Spent))
 		if a.Fits(b, 1) {
 			t.Fatal("a full account fits one more unit")
 		}
-		must(0, a.Settle(a.Reserved, b.Mu2/10))
+		must.Have(0, a.Settle(a.Reserved, b.Mu2/10))
 	}
 	if want := 10 * (b.Mu2 / 10); a.Spent != want || a.Reserved != 0 {
 		t.Fatalf("account %+v, want %d spent and nothing reserved", a, want)
 	}
 	a = Account{}
 	for _, worst := range []units.Mu2{10, 20, 30} {
-		must(0, a.Reserve(b, worst))
+		must.Have(0, a.Reserve(b, worst))
 	}
 	if err := a.Settle(20, 5); err != nil || a != (Account{Spent: 5, Reserved: 40}) {
 		t.Fatalf("one of three reservations is settled: %+v, %v", a, err)
@@ -184,7 +185,7 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 		a    budgets.Accountant
 		want uint64
 	}{{budgets.GDP, 560}, {budgets.ZCDP, 487}, {budgets.RDP, 487}} {
-		b := must(budgets.NewBudget(1, 1e-6, tc.a, 0))
+		b := must.Have(budgets.NewBudget(1, 1e-6, tc.a, 0))
 		got, err := budgets.ReleasesBeforeRefusal(b, 100, 1)
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %d releases, %v; want %d", tc.a, got, err, tc.want)
@@ -195,7 +196,7 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 		var a Account
 		var paid uint64
 		for a.Reserve(b, charge) == nil {
-			must(0, a.Settle(charge, charge))
+			must.Have(0, a.Settle(charge, charge))
 			paid++
 		}
 		if paid != tc.want {
@@ -212,7 +213,7 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 
 // Sums that wrap around 64 or 128 bits are refused, against the largest budget as well.
 func TestRuleASaturatedChargeIsNeverPaid(t *testing.T) {
-	b := must(budgets.NewBudget(1, 1e-6, budgets.GDP, 0))
+	b := must.Have(budgets.NewBudget(1, 1e-6, budgets.GDP, 0))
 	a := Account{Spent: 5}
 	if a.Fits(b, units.MaxMu2) || a.Reserve(b, units.MaxMu2) == nil || a != (Account{Spent: 5}) {
 		t.Fatal("an account paid a saturated charge")
@@ -230,12 +231,4 @@ func TestRuleASaturatedChargeIsNeverPaid(t *testing.T) {
 	if n, err := budgets.ReleasesBeforeRefusal(b, 100, 1<<40); n != 0 || err != nil {
 		t.Errorf("releases of an unpayable contribution: %d, %v", n, err)
 	}
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

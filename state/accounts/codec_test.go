@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -28,7 +29,7 @@ func shardOf(t testing.TB, entries []Entry) *Shard {
 	t.Helper()
 	s := NewShard()
 	for i := len(entries) - 1; i >= 0; i-- {
-		must(0, s.Restore(entries[i]))
+		must.Have(0, s.Restore(entries[i]))
 	}
 	return s
 }
@@ -115,7 +116,7 @@ func TestEncodeAccountsRefusesDisorderReservationsAndZeros(t *testing.T) {
 // No input panics, and every accepted input is the one encoding of its value.
 func FuzzDecodeAccounts(f *testing.F) {
 	for n := range len(specimens()) + 1 {
-		b := must(Encode(nil, specimens()[:n]))
+		b := must.Have(Encode(nil, specimens()[:n]))
 		f.Add(append(b, byte(n)))
 	}
 	f.Add([]byte("A\x02\xff\xff\xff\xff\x7f"))

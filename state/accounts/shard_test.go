@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -53,7 +54,7 @@ func sortedEntries(m map[accountKey]Account) []Entry {
 // encoded returns the accounts of a shard at rest.
 func encoded(t testing.TB, s *Shard) []byte {
 	t.Helper()
-	return must(Encode(nil, slices.Collect(s.All())))
+	return must.Have(Encode(nil, slices.Collect(s.All())))
 }
 
 func decoded(t testing.TB, b []byte) *Shard {
@@ -127,7 +128,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
 	spent := Account{Spent: 10, Reserved: 5}
-	must(0, s.put(id, 0, spent))
+	must.Have(0, s.put(id, 0, spent))
 	index, _ := s.Find(id, 0)
 	for _, a := range []Account{{}, {Spent: 9}} {
 		if err := s.put(id, 0, a); !errors.Is(err, ErrLowered) {
@@ -142,8 +143,8 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	}
 	// A reservation returned in full leaves nothing to store, and no trace.
 	other := ID{2}
-	must(0, s.put(other, 0, Account{Reserved: 7}))
-	must(0, errors.Join(s.put(other, 0, Account{}), s.put(id, 0, Account{Spent: 10})))
+	must.Have(0, s.put(other, 0, Account{Reserved: 7}))
+	must.Have(0, errors.Join(s.put(other, 0, Account{}), s.put(id, 0, Account{Spent: 10})))
 	if _, ok := s.get(other, 0); ok || s.Len() != 1 {
 		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
@@ -162,7 +163,7 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 			t.Fatalf("period %d begins with %+v", period, a)
 		}
 		a.Spent = b.Mu2
-		must(0, s.put(ID{1}, period, a))
+		must.Have(0, s.put(ID{1}, period, a))
 	}
 	for period := int64(-periods / 2); period < periods/2; period++ {
 		if a, ok := s.get(ID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
@@ -181,7 +182,7 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 		var id ID
 		id[bit/8] = 1 << (bit % 8)
 		ids = append(ids, id)
-		must(0, s.put(id, 0, Account{Spent: units.Mu2(bit + 1)}))
+		must.Have(0, s.put(id, 0, Account{Spent: units.Mu2(bit + 1)}))
 	}
 	s = decoded(t, encoded(t, s))
 	for bit, id := range ids {
@@ -189,7 +190,7 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 			t.Errorf("bit %d: %+v, %v", bit, a, ok)
 		}
 		one := NewShard()
-		must(0, one.put(ID{}, 0, Account{Spent: 1}))
+		must.Have(0, one.put(ID{}, 0, Account{Spent: 1}))
 		// The hashes of two ids may agree: the search for one meets the entry of the other.
 		k := accountKey{id, 0}
 		slot, _ := one.find(k)
@@ -261,11 +262,11 @@ func BenchmarkAccountUpdate(b *testing.B) {
 			id := ID{1, 2, 3}
 			update := func(actual units.Mu2) {
 				a, _ := s.get(id, 0)
-				must(0, a.Reserve(budget, 1000))
-				must(0, s.put(id, 0, a))
+				must.Have(0, a.Reserve(budget, 1000))
+				must.Have(0, s.put(id, 0, a))
 				a, _ = s.get(id, 0)
-				must(0, a.Settle(1000, actual))
-				must(0, s.put(id, 0, a))
+				must.Have(0, a.Settle(1000, actual))
+				must.Have(0, s.put(id, 0, a))
 			}
 			for range history {
 				update(1)
@@ -290,11 +291,11 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			if _, known := s.get(id, period); !known {
 				kept[period]++
 			}
-			must(0, s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0,
+			must.Have(0, s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0,
 				units.Mu2(id[0]), 3}}))
 		}
 		limit := rapid.Int64Range(-4, 4).Draw(t, "limit")
-		must(0, s.DropBefore(limit))
+		must.Have(0, s.DropBefore(limit))
 		for e := range s.All() {
 			if e.Period < limit || e.Account != (Account{Spent: 5}) ||
 				!slices.Equal(e.Debts, []units.Mu2{0, units.Mu2(e.ID[0]), 3}) {
@@ -312,7 +313,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		}
 	})
 	s := NewShard()
-	must(0, s.put(ID{1}, 1, Account{Spent: 1, Reserved: 1}))
+	must.Have(0, s.put(ID{1}, 1, Account{Spent: 1, Reserved: 1}))
 	if err := s.DropBefore(2); !errors.Is(err, ErrReserved) || s.Len() != 1 {
 		t.Errorf("an account with a reservation was dropped: %v", err)
 	}
@@ -328,7 +329,7 @@ func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 	indices := map[ID]int{}
 	for i := range 5 {
 		id := ID{byte(i)}
-		index := must(s.PutAt(-1, id, int64(i), Account{Spent: units.Mu2(10 + i)}))
+		index := must.Have(s.PutAt(-1, id, int64(i), Account{Spent: units.Mu2(10 + i)}))
 		indices[id] = index
 	}
 	for i := range 5 {

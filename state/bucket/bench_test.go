@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
@@ -22,18 +23,18 @@ func drawn(user uint64, mechanisms int) []float64 {
 }
 
 func BenchmarkCurve(b *testing.B) {
-	l := must(bucket.NewGeometricLadder(100, 10000, 64))
+	l := must.Have(bucket.NewGeometricLadder(100, 10000, 64))
 	table := ladderTable(b, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 15})
 	counts := table.NewCounts()
 	for i := range counts {
 		counts[i] = 156
 	}
 	curve := table.NewCurve()
-	must(0, curve.Set(counts))
+	must.Have(0, curve.Set(counts))
 	b.Run("Set", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			must(0, curve.Set(counts))
+			must.Have(0, curve.Set(counts))
 		}
 	})
 	for name, ask := range map[string]func() (float64, error){
@@ -50,7 +51,7 @@ func BenchmarkCurve(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				must(ask())
+				must.Have(ask())
 			}
 		})
 	}
@@ -65,7 +66,7 @@ func BenchmarkIndividualLosses(b *testing.B) {
 	const users, mechanisms, sample, interval = 10_000, 10_000, 400, 0x1p-12
 	b.Run("buckets", func(b *testing.B) {
 		for b.Loop() {
-			l := must(bucket.NewGeometricLadder(100, 10000, 64))
+			l := must.Have(bucket.NewGeometricLadder(100, 10000, 64))
 			table := ladderTable(b, l, 1, bucket.Options{Interval: interval, Points: 1 << 15})
 			curve, largest := table.NewCurve(), 0.0
 			// Drawing the noise levels is not accounting; it is left out.
@@ -75,11 +76,11 @@ func BenchmarkIndividualLosses(b *testing.B) {
 				start := time.Now()
 				counts := table.NewCounts()
 				for _, s := range sigmas {
-					bucket := must(l.Bucket(s))
-					must(0, counts.Add(bucket))
+					bucket := must.Have(l.Bucket(s))
+					must.Have(0, counts.Add(bucket))
 				}
-				must(0, curve.Set(counts))
-				largest = math.Max(largest, must(curve.EpsilonAt(1e-6)))
+				must.Have(0, curve.Set(counts))
+				largest = math.Max(largest, must.Have(curve.EpsilonAt(1e-6)))
 				accounting += time.Since(start)
 			}
 			b.ReportMetric(accounting.Seconds()*1000/users, "ms/user")
@@ -91,11 +92,11 @@ func BenchmarkIndividualLosses(b *testing.B) {
 			start := time.Now()
 			var parts []*pld.Distribution
 			for _, s := range drawn(0, sample) {
-				d := must(pld.New(pld.Gaussian{Sigma: s}, pld.Options{Interval: interval}))
+				d := must.Have(pld.New(pld.Gaussian{Sigma: s}, pld.Options{Interval: interval}))
 				parts = append(parts, d)
 			}
-			composed := must(parts[0].Compose(parts[1:]...))
-			must(composed.EpsilonAt(1e-6))
+			composed := must.Have(parts[0].Compose(parts[1:]...))
+			must.Have(composed.EpsilonAt(1e-6))
 			b.ReportMetric(time.Since(start).Seconds()*1000*mechanisms/sample, "ms/user")
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
@@ -32,7 +33,7 @@ func TestCoarseGridsAreSound(t *testing.T) {
 					answers++
 					curve := curveOf(t, table, count)
 					for _, epsilon := range []float64{0, 1, 16} {
-						if d, truth := must(curve.DeltaAt(epsilon)), gaussianDelta(t, mu,
+						if d, truth := must.Have(curve.DeltaAt(epsilon)), gaussianDelta(t, mu,
 							epsilon); !(d >= truth*(1-1e-12) && d <= 1) {
 							t.Errorf("interval 2^-%d, %d points, %d times σ = %v: δ(%v) = %v, the truth is %v",
 								exponent, points, count, sigma, epsilon, d, truth)

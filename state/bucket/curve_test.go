@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -21,11 +22,11 @@ import (
 // "ε = 0.8" in the paper; 0.815 by Corollary C.2.
 func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
 	table := newTable(t, bucket.Options{}, pld.Gaussian{Sigma: 100})
-	gaussian := must(curveOf(t, table, 495).EpsilonAt(1e-5))
+	gaussian := must.Have(curveOf(t, table, 495).EpsilonAt(1e-5))
 	if math.Abs(gaussian-0.815) > 5e-4 {
 		t.Errorf("495 releases: ε = %v, want 0.815", gaussian)
 	}
-	exact := must(budgets.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, budgets.GDP))
+	exact := must.Have(budgets.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, budgets.GDP))
 	if gaussian < exact.Epsilon || gaussian > exact.Epsilon*1.0005 {
 		t.Errorf("495 releases: ε = %v, want within 0.05%% above %v", gaussian, exact.Epsilon)
 	}
@@ -33,8 +34,8 @@ func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
 	for alpha := 2.0; alpha < 100; alpha += 0.125 {
 		orders = append(orders, alpha)
 	}
-	curve := must(conversion.ZCDPToRDP(loss.ZCDP{Rho: 420.0 / 2 / 1e4}, orders))
-	renyi := must(conversion.RDPToEpsilon(curve, 1e-5))
+	curve := must.Have(conversion.ZCDPToRDP(loss.ZCDP{Rho: 420.0 / 2 / 1e4}, orders))
+	renyi := must.Have(conversion.RDPToEpsilon(curve, 1e-5))
 	if math.Abs(renyi-gaussian) > 1e-3 {
 		t.Errorf("420 releases under Rényi accounting cost %v, 495 under Gaussian accounting %v", renyi, gaussian)
 	}
@@ -57,11 +58,11 @@ func TestDeltaOfGaussiansIsAtLeastTheExactAndWithinOnePercent(t *testing.T) {
 		}
 		counts[0]++
 		square += 1 / (sigmas[0] * sigmas[0])
-		must(0, curve.Set(counts))
+		must.Have(0, curve.Set(counts))
 		mu := math.Sqrt(square)
 		epsilon := rapid.Float64Range(0, 4).Draw(t, "deviations")*mu + square/2
-		got := must(curve.DeltaAt(epsilon))
-		exact := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
+		got := must.Have(curve.DeltaAt(epsilon))
+		exact := must.Have(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
 		if got < exact.Delta*(1-1e-12) || got > exact.Delta*1.01+1e-12 {
 			t.Fatalf("μ = %v, ε = %v: δ = %v, exact %v", mu, epsilon, got, exact.Delta)
 		}
@@ -91,14 +92,14 @@ func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 				c.counts...)
 			var parts []*pld.Distribution
 			for i, p := range c.pairs {
-				d := must(pld.New(p, pld.Options{Interval: interval, MinDelta: 1e-18}))
-				d = must(d.Power(int(c.counts[i])))
+				d := must.Have(pld.New(p, pld.Options{Interval: interval, MinDelta: 1e-18}))
+				d = must.Have(d.Power(int(c.counts[i])))
 				parts = append(parts, d)
 			}
-			composed := must(parts[0].Compose(parts[1:]...))
+			composed := must.Have(parts[0].Compose(parts[1:]...))
 			for epsilon := 0.0; epsilon < 6; epsilon += 0.1875 { // on both lattices
-				got, want, by := must(curve.DeltaAt(epsilon)), must(composed.DeltaAt(epsilon)),
-					must(curve.ErrorAt(epsilon))
+				got, want, by := must.Have(curve.DeltaAt(epsilon)), must.Have(composed.DeltaAt(epsilon)),
+					must.Have(curve.ErrorAt(epsilon))
 				if math.Abs(got-want) > by+want*1e-8+1e-15 {
 					t.Errorf("δ(%v) = %v, composing gives %v: difference %g, bound %g", epsilon, got, want,
 						got-want, by)
@@ -113,7 +114,7 @@ func TestErrorBoundStaysSmallAfterAMillionMechanisms(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-13, Points: 1 << 17}, pld.Gaussian{Sigma: 1000})
 	curve := curveOf(t, table, 1_000_000)
 	exact := gaussianDelta(t, 1, 4)
-	got, by := must(curve.DeltaAt(4)), must(curve.ErrorAt(4))
+	got, by := must.Have(curve.DeltaAt(4)), must.Have(curve.ErrorAt(4))
 	if by > 1e-11 || got < exact || got > exact*1.05 {
 		t.Errorf("δ(4) = %v with error bound %g, exact %v", got, by, exact)
 	}
@@ -124,7 +125,7 @@ func TestLossesBeyondTheWindowCountInFull(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 12}, pld.Gaussian{Sigma: 10})
 	curve := curveOf(t, table, 2000)
 	for _, epsilon := range []float64{0, 5, 10, 15, 20, 30} {
-		if got, exact := must(curve.DeltaAt(epsilon)), gaussianDelta(t, math.Sqrt(20), epsilon); got < exact {
+		if got, exact := must.Have(curve.DeltaAt(epsilon)), gaussianDelta(t, math.Sqrt(20), epsilon); got < exact {
 			t.Errorf("δ(%v) = %v is below the exact %v", epsilon, got, exact)
 		}
 	}

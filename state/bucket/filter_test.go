@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -17,12 +18,12 @@ import (
 
 func newFilter(t testing.TB, table *bucket.Table, l bucket.Ladder, b bucket.Budget) *bucket.Filter {
 	t.Helper()
-	gate := must(bucket.NewGate(table, b))
-	return must(bucket.NewFilter(gate, l))
+	gate := must.Have(bucket.NewGate(table, b))
+	return must.Have(bucket.NewFilter(gate, l))
 }
 
 func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
-	l := must(bucket.NewGeometricLadder(2, 12, 8))
+	l := must.Have(bucket.NewGeometricLadder(2, 12, 8))
 	table := ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-9, Points: 1 << 13})
 	checks, most := 0, 100
 	if !long.On() {
@@ -33,8 +34,8 @@ func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
 			return
 		}
 		budget := bucket.Budget{Mu: rapid.Float64Range(0.2, 1).Draw(t, "mu"), Slack: 1e-10}
-		gate := must(bucket.NewGate(table, budget))
-		f := must(bucket.NewFilter(gate, l))
+		gate := must.Have(bucket.NewGate(table, budget))
+		f := must.Have(bucket.NewFilter(gate, l))
 		square, limit := 0.0, budget.Mu*budget.Mu
 		for range 30 {
 			n := bucket.Noise{Sigma: math.Exp(rapid.Float64Range(math.Log(1.5), math.Log(20)).Draw(t, "ln sigma"))}
@@ -44,7 +45,7 @@ func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
 				t.Fatalf("Fits(%v) is %v, Spend says %v", n, fits, err)
 			}
 			if err == nil {
-				i := must(l.Bucket(n.Sigma))
+				i := must.Have(l.Bucket(n.Sigma))
 				square += 1 / (l.Sigma(i) * l.Sigma(i))
 			}
 			// Gaussians are as tight as can be: Σ σ̃^-2 ≤ B² is all there is to check.
@@ -64,16 +65,16 @@ func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
 // (Theorem 5 there).
 func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 	const q, slack = 0.05, 1e-8
-	l := must(bucket.NewGeometricLadder(0.8, 6, 6))
+	l := must.Have(bucket.NewGeometricLadder(0.8, 6, 6))
 	options := bucket.Options{Interval: 0x1p-9, Points: 1 << 14}
 	table := ladderTable(t, l, q, options)
-	pairs := must(l.Pairs(q))
+	pairs := must.Have(l.Pairs(q))
 	var alone []*pld.Distribution
 	for _, p := range pairs {
-		d := must(pld.New(p, pld.Options{Interval: options.Interval}))
+		d := must.Have(pld.New(p, pld.Options{Interval: options.Interval}))
 		alone = append(alone, d)
 	}
-	gate := must(bucket.NewGate(table, bucket.Budget{Mu: 1.25, Slack: slack}))
+	gate := must.Have(bucket.NewGate(table, bucket.Budget{Mu: 1.25, Slack: slack}))
 	checks, most := 0, 15
 	if !long.On() {
 		most = 3
@@ -82,7 +83,7 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 		if checks++; checks > most {
 			return
 		}
-		f := must(bucket.NewFilter(gate, l))
+		f := must.Have(bucket.NewFilter(gate, l))
 		for range 100 {
 			err := f.Spend(bucket.Noise{Sigma: rapid.Float64Range(0.8, 8).Draw(t, "sigma")})
 			if errors.Is(err, accounting.ErrExceeded) {
@@ -98,9 +99,9 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 			if n == 0 {
 				continue
 			}
-			part := must(alone[i].Power(int(n)))
+			part := must.Have(alone[i].Power(int(n)))
 			if composed != nil {
-				part = must(composed.Compose(part))
+				part = must.Have(composed.Compose(part))
 			}
 			composed = part
 			for alpha := 2; alpha < len(renyi); alpha++ {
@@ -108,10 +109,10 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 			}
 		}
 		for epsilon := 0.0; epsilon < 9; epsilon += 0.37 {
-			d := must(composed.DeltaAt(epsilon))
+			d := must.Have(composed.DeltaAt(epsilon))
 			most := math.Erf(1.25 / math.Sqrt(8))
 			if epsilon > 0 {
-				c := must(budgets.ConvertEpsilonMu(epsilon, 1.25, budgets.GDP))
+				c := must.Have(budgets.ConvertEpsilonMu(epsilon, 1.25, budgets.GDP))
 				most = c.Delta
 			}
 			if d > (most+slack)*(1+1e-9) {
@@ -145,7 +146,7 @@ func TestAcceptanceIsMonotone(t *testing.T) {
 	if !long.On() {
 		mu = 0.4
 	}
-	l := must(bucket.NewGeometricLadder(1, 10, 8))
+	l := must.Have(bucket.NewGeometricLadder(1, 10, 8))
 	f := newFilter(t, ladderTable(t, l, 0.1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l,
 		bucket.Budget{Mu: mu, Slack: 1e-8})
 	for step := 0; ; step++ {
@@ -167,7 +168,7 @@ func TestAcceptanceIsMonotone(t *testing.T) {
 		if !f.Fits(left) {
 			t.Fatalf("step %d: what is left, %v, does not fit", step, left)
 		}
-		must(0, f.Spend(bucket.Noise{Sigma: l.Sigma(max(3, levelOf(t, l, left)))}))
+		must.Have(0, f.Spend(bucket.Noise{Sigma: l.Sigma(max(3, levelOf(t, l, left)))}))
 		if step > 10000 {
 			t.Fatal("never full")
 		}
@@ -175,10 +176,10 @@ func TestAcceptanceIsMonotone(t *testing.T) {
 }
 
 func TestRefusalChangesNothing(t *testing.T) {
-	l := must(bucket.NewGeometricLadder(2, 20, 4))
+	l := must.Have(bucket.NewGeometricLadder(2, 20, 4))
 	f := newFilter(t, ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l,
 		bucket.Budget{Mu: 0.7, Slack: 1e-8})
-	must(0, f.Spend(bucket.Noise{Sigma: 2}))
+	must.Have(0, f.Spend(bucket.Noise{Sigma: 2}))
 	before := f.Counts()
 	var out *units.RangeError
 	for _, c := range []struct {
@@ -206,22 +207,23 @@ func TestRefusalChangesNothing(t *testing.T) {
 // The promise under adaptive choice is the Rényi one plus the slack. It exceeds the B-GDP one by
 // the loss of Lemma C.4, below 10% here.
 func TestGateStatesItsAdaptivePromise(t *testing.T) {
-	gate := must(bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10}, pld.Gaussian{Sigma: 10}),
+	gate := must.Have(bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10},
+		pld.Gaussian{Sigma: 10}),
 		bucket.Budget{Mu: 0.5, Slack: 1e-9}))
-	epsilon := must(gate.EpsilonAt(1e-5))
-	zcdp := must(budgets.ConvertDeltaMu(1e-5, 0.5, budgets.ZCDP))
-	gdp := must(budgets.ConvertDeltaMu(1e-5, 0.5, budgets.GDP))
+	epsilon := must.Have(gate.EpsilonAt(1e-5))
+	zcdp := must.Have(budgets.ConvertDeltaMu(1e-5, 0.5, budgets.ZCDP))
+	gdp := must.Have(budgets.ConvertDeltaMu(1e-5, 0.5, budgets.GDP))
 	if epsilon < zcdp.Epsilon || epsilon > zcdp.Epsilon*1.01 || epsilon > gdp.Epsilon*1.1 {
 		t.Errorf("ε(1e-5) = %v; zCDP %v, GDP %v", epsilon, zcdp.Epsilon, gdp.Epsilon)
 	}
-	if d := must(gate.DeltaAt(epsilon)); d > 1e-5*(1+1e-6) || d < 1e-5*0.99 {
+	if d := must.Have(gate.DeltaAt(epsilon)); d > 1e-5*(1+1e-6) || d < 1e-5*0.99 {
 		t.Errorf("δ(ε(1e-5)) = %v", d)
 	}
 }
 
 func levelOf(t *testing.T, l bucket.Ladder, n bucket.Noise) int {
 	t.Helper()
-	return must(l.Bucket(n.Sigma))
+	return must.Have(l.Bucket(n.Sigma))
 }
 
 // Spent is at least the loss with sampling, at most the loss of the noise without it, and never
@@ -243,14 +245,14 @@ func TestSpentOfAFilter(t *testing.T) {
 		t.Error("nothing was accepted")
 	}
 	exact := spentFilter(t, 1)
-	must(0, exact.Spend(bucket.Noise{Sigma: 4}))
+	must.Have(0, exact.Spend(bucket.Noise{Sigma: 4}))
 	if s := exact.Spent().Sigma; s > 4 || s < 4*(1-1e-9) {
 		t.Errorf("one release of σ̃ = 4 is %v", s)
 	}
 }
 
 func spentFilter(t *testing.T, sampling float64) *bucket.Filter {
-	l := must(bucket.NewGeometricLadder(4, 40, 4))
+	l := must.Have(bucket.NewGeometricLadder(4, 40, 4))
 	return newFilter(t, ladderTable(t, l, sampling, bucket.Options{Interval: 0x1p-7, Points: 1 << 9, Tail: 1e-8}), l,
 		bucket.Budget{Mu: 0.5, Slack: 1e-6})
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
@@ -14,7 +15,7 @@ func TestTangentIsBelowTheExactCurveAndClose(t *testing.T) {
 		mu := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(10)).Draw(t, "ln mu"))
 		epsilon := rapid.Float64Range(1e-6, 9).Draw(t, "deviations")*mu +
 			rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
-		c := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
+		c := must.Have(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
 		line := tangentAt(mu, epsilon)
 		if line.delta > c.Delta || line.delta < c.Delta-3*line.errBound-1e-18 {
 			t.Fatalf("δ_%v(%v) ≥ %v, exact %v", mu, epsilon, line.delta, c.Delta)
@@ -44,12 +45,4 @@ func TestNoChordAboveTheCurveStays(t *testing.T) {
 			}
 		}
 	})
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

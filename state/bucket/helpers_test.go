@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -11,13 +12,13 @@ import (
 
 func newTable(t testing.TB, o bucket.Options, pairs ...pld.Pair) *bucket.Table {
 	t.Helper()
-	return must(bucket.NewTable(pairs, o))
+	return must.Have(bucket.NewTable(pairs, o))
 }
 
 func curveOf(t testing.TB, table *bucket.Table, counts ...uint32) *bucket.Curve {
 	t.Helper()
 	c := table.NewCurve()
-	must(0, c.Set(counts))
+	must.Have(0, c.Set(counts))
 	return c
 }
 
@@ -27,20 +28,12 @@ func gaussianDelta(t testing.TB, mu, epsilon float64) float64 {
 	if epsilon == 0 {
 		return math.Erf(mu / math.Sqrt(8))
 	}
-	c := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
+	c := must.Have(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
 	return c.Delta
 }
 
 func ladderTable(t testing.TB, l bucket.Ladder, sampling float64, o bucket.Options) *bucket.Table {
 	t.Helper()
-	pairs := must(l.Pairs(sampling))
+	pairs := must.Have(l.Pairs(sampling))
 	return newTable(t, o, pairs...)
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

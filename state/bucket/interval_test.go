@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -27,7 +28,7 @@ func TestTheIntervalFollowsTheSamples(t *testing.T) {
 	} {
 		p := pld.SubsampledGaussian{Sigma: c.sigma, Sampling: c.sampling}
 		table := newTable(t, bucket.Options{}, p)
-		got := must(curveOf(t, table, c.count).EpsilonAt(c.delta))
+		got := must.Have(curveOf(t, table, c.count).EpsilonAt(c.delta))
 		if !(got >= c.want && got < c.want*1.005) {
 			t.Errorf("%+v: ε = %v with %+v", c, got, table.Options())
 		}
@@ -72,8 +73,8 @@ func TestAChosenGridIsSoundWhereItIsCoarse(t *testing.T) {
 	for _, sigma := range []float64{0.02, 0.1, 0.3, 1} {
 		for _, count := range []uint32{1, 7} {
 			table := newTable(t, bucket.Options{}, pld.Gaussian{Sigma: sigma})
-			exact := must(conversion.GDPToEpsilon(loss.GDP{Mu: math.Sqrt(float64(count)) / sigma}, 1e-6))
-			if got := must(curveOf(t, table, count).EpsilonAt(1e-6)); !(got >= exact && got < exact*1.02) {
+			exact := must.Have(conversion.GDPToEpsilon(loss.GDP{Mu: math.Sqrt(float64(count)) / sigma}, 1e-6))
+			if got := must.Have(curveOf(t, table, count).EpsilonAt(1e-6)); !(got >= exact && got < exact*1.02) {
 				t.Errorf("σ = %v, %d times: ε = %v with %+v, exact %v", sigma, count, got, table.Options(), exact)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -40,7 +41,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 				t.Skip("the others take seconds")
 			}
 			curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 13}, c.pairs...), c.counts...)
-			mu := must(curve.SmallestMu(slack))
+			mu := must.Have(curve.SmallestMu(slack))
 			if covered, err := curve.CoveredBy(mu, slack); err != nil || !covered {
 				t.Errorf("CoveredBy(%v) = %v, %v", mu, covered, err)
 			}
@@ -54,7 +55,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 			scan := func(from, step float64, steps int) {
 				for i := range steps {
 					epsilon := max(0, from+float64(i)*step)
-					d := must(curve.DeltaAt(epsilon))
+					d := must.Have(curve.DeltaAt(epsilon))
 					if most := gaussianDelta(t, mu, epsilon) + slack; d > most {
 						t.Fatalf("μ = %v: δ(%v) = %v, above the %v that is said to cover it", mu, epsilon, d, most)
 					}
@@ -80,7 +81,7 @@ func TestSmallestMuOfGaussiansIsTheirOwn(t *testing.T) {
 			break
 		}
 		exact := math.Sqrt(float64(counts[0])/100 + float64(counts[1])/625)
-		mu := must(curveOf(t, table, counts...).SmallestMu(1e-13))
+		mu := must.Have(curveOf(t, table, counts...).SmallestMu(1e-13))
 		if mu < exact*(1-1e-9) || mu > exact*1.001 {
 			t.Errorf("%v: μ = %v, exact %v", counts, mu, exact)
 		}
@@ -98,8 +99,8 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 		t.Errorf("slack below δ: CoveredBy = %v, %v", covered, err)
 	}
 	// The mass above slack is pure ε = 1, whose smallest μ is known.
-	pure := must(conversion.PureToGDP(1))
-	if mu := must(curve.SmallestMu(2e-6)); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
+	pure := must.Have(conversion.PureToGDP(1))
+	if mu := must.Have(curve.SmallestMu(2e-6)); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
 		t.Errorf("slack above δ: μ = %v, of pure ε = 1 %v", mu, pure.Mu)
 	}
 	if !long.On() {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/pld"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -16,8 +17,8 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	pairs := []pld.Pair{pld.Gaussian{Sigma: 4}, pld.Gaussian{Sigma: 8}}
 	table := newTable(t, small, pairs...)
 	curve := curveOf(t, table, 1, 1)
-	gate := must(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6}))
-	l := must(bucket.NewGeometricLadder(4, 8, 2))
+	gate := must.Have(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6}))
+	l := must.Have(bucket.NewGeometricLadder(4, 8, 2))
 	check := func(name string, err error) {
 		t.Helper()
 		var out *units.RangeError
@@ -76,7 +77,7 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	check("count", bucket.Counts{math.MaxUint32, 0}.Add(0))
 	check("buckets", errorOf(gate.Admits(bucket.Counts{1}, 0)))
 	check("bucket", errorOf(gate.Admits(bucket.Counts{1, 1}, 2)))
-	check("levels", errorOf(bucket.NewFilter(gate, must(bucket.NewGeometricLadder(4, 8, 3)))))
+	check("levels", errorOf(bucket.NewFilter(gate, must.Have(bucket.NewGeometricLadder(4, 8, 3)))))
 	check("buckets", errorOf(bucket.ResumeFilter(gate, l, bucket.Counts{1})))
 	check("gate", errorOf(bucket.NewFilter(nil, l)))
 	check("table", errorOf(bucket.NewGate(nil, bucket.Budget{Mu: 1, Slack: 1e-6})))
@@ -95,23 +96,23 @@ func TestPairsThatDoNotFitTheWindowAreRefused(t *testing.T) {
 
 func TestHugeCountsAreRefusedNotWrapped(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 10}, pld.Gaussian{Sigma: 4})
-	gate := must(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6}))
+	gate := must.Have(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6}))
 	for _, n := range []uint32{16, 1 << 20, 1<<31 - 2, 1<<31 - 1, math.MaxUint32 - 1, math.MaxUint32} {
 		if ok, err := gate.Admits(bucket.Counts{n}, 0); ok || err != nil {
 			t.Errorf("one more after %d: %v, %v", n, ok, err)
 		}
 	}
 	curve := curveOf(t, table, 1<<31-2)
-	if d := must(curve.DeltaAt(1000)); d != 1 {
+	if d := must.Have(curve.DeltaAt(1000)); d != 1 {
 		t.Errorf("δ(1000) after 2^31 mechanisms is %v", d)
 	}
-	if d := must(curve.DeltaAt(math.MaxFloat64)); !(d >= 0 && d <= 1) {
+	if d := must.Have(curve.DeltaAt(math.MaxFloat64)); !(d >= 0 && d <= 1) {
 		t.Errorf("δ at the largest ε is %v", d)
 	}
 }
 
 func TestLadderRoundsNoiseDown(t *testing.T) {
-	ladder := must(bucket.NewGeometricLadder(1, 16, 5))
+	ladder := must.Have(bucket.NewGeometricLadder(1, 16, 5))
 	for _, c := range []struct {
 		sigma float64
 		want  int
@@ -135,7 +136,7 @@ func TestAlmostCertainlyUnboundedLossesHaveADelta(t *testing.T) {
 	for _, count := range []uint32{1, 30, 100, 1 << 20} {
 		curve := curveOf(t, newTable(t, bucket.Options{}, pld.Approx{Epsilon: 0.1, Delta: 0.5}), count)
 		for _, epsilon := range []float64{0, 1, 1e6} {
-			if d, truth := must(curve.DeltaAt(epsilon)), 1-math.Pow(0.5, float64(count)); !(d >= truth && d <= 1) {
+			if d, truth := must.Have(curve.DeltaAt(epsilon)), 1-math.Pow(0.5, float64(count)); !(d >= truth && d <= 1) {
 				t.Errorf("%d times: δ(%v) = %v, want at least %v", count, epsilon, d, truth)
 			}
 		}

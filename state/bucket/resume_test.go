@@ -5,15 +5,17 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // Counts that move from one gate to another stay within the conditions of a gate with the greatest
 // μ and the greatest slack, at each of its orders. So they have its promise under adaptive choice,
 // but possibly neither gate's own.
 func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
-	ladder := must(NewGeometricLadder(20, 160, 4))
-	pairs := must(ladder.Pairs(1))
-	table := must(NewTable(pairs, Options{Interval: 0x1p-9, Points: 1 << 10, Tail: 1e-8}))
+	ladder := must.Have(NewGeometricLadder(20, 160, 4))
+	pairs := must.Have(ladder.Pairs(1))
+	table := must.Have(NewTable(pairs, Options{Interval: 0x1p-9, Points: 1 << 10, Tail: 1e-8}))
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) Budget {
 			return Budget{Mu: rapid.SampledFrom([]float64{0.1, 0.125, 0.2, 0.3, 0.5}).Draw(t, name+" μ"),
@@ -40,14 +42,14 @@ func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
 func spendAtTwoGates(t rapid.TB, table *Table, ladder Ladder, budgets [2]Budget, first, second []int) (beyond int) {
 	t.Helper()
 	gate := func(b Budget) *Gate {
-		g := must(NewGate(table, b))
+		g := must.Have(NewGate(table, b))
 		return g
 	}
 	a, b := budgets[0], budgets[1]
 	both := gate(Budget{Mu: max(a.Mu, b.Mu), Slack: max(a.Slack, b.Slack)})
 	counts := table.NewCounts()
 	for i, levels := range [][]int{first, second} {
-		f := must(ResumeFilter(gate(budgets[i]), ladder, counts))
+		f := must.Have(ResumeFilter(gate(budgets[i]), ladder, counts))
 		if !slices.Equal(f.Counts(), counts) {
 			t.Fatalf("a filter goes on with %v instead of %v", f.Counts(), counts)
 		}

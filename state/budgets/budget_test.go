@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -30,7 +31,7 @@ func TestRuleBudgetIsTheExactInverseFloored(t *testing.T) {
 		{0.1, 0.1, 0},
 		{1e-9, 0.9, 0},
 	} {
-		b := must(NewBudget(tc.epsilon, tc.delta, GDP, 0))
+		b := must.Have(NewBudget(tc.epsilon, tc.delta, GDP, 0))
 		if tc.want != 0 && b.Mu2 != tc.want {
 			t.Errorf("B²(%v, %v) = %d, want %d", tc.epsilon, tc.delta, b.Mu2, tc.want)
 		}
@@ -96,7 +97,7 @@ func TestZCDPBudgetIsTheExactInverseFloored(t *testing.T) {
 
 func TestRuleBudgetsAreRoundedDown(t *testing.T) {
 	for _, a := range []Accountant{GDP, ZCDP, RDP} {
-		b := must(NewBudget(1, 1e-6, a, 0))
+		b := must.Have(NewBudget(1, 1e-6, a, 0))
 		if d := DeltaOf(b.Mu2, 1, a); d > 1e-6 {
 			t.Errorf("%s: the budget's δ is %v, above 1e-6", a, d)
 		}
@@ -108,7 +109,7 @@ func TestRuleBudgetsAreRoundedDown(t *testing.T) {
 
 func testBudget(t testing.TB, deltaKeys float64) Budget {
 	t.Helper()
-	return must(NewBudget(1, 1e-6, GDP, deltaKeys))
+	return must.Have(NewBudget(1, 1e-6, GDP, deltaKeys))
 }
 
 func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
@@ -207,14 +208,6 @@ func TestEpsilonOfBudgetIsAtMostWhatWasPromised(t *testing.T) {
 			t.Fatalf("ε of B² is %v, but less would do", e)
 		}
 	})
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 // The result is always a number, and promises nothing for arguments that make no sense.

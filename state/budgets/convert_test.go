@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -20,7 +21,7 @@ func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 	for _, a := range Accountants() {
 		for _, delta := range deltas {
 			for _, epsilon := range []float64{1e-4, 0.01, 1, 20, 200} {
-				forward := must(ConvertEpsilonDelta(epsilon, delta, a))
+				forward := must.Have(ConvertEpsilonDelta(epsilon, delta, a))
 				if forward.Rho > forward.Mu*forward.Mu/2*(1+0x1p-51) ||
 					forward.Rho < forward.Mu*forward.Mu/2*(1-0x1p-51) {
 					t.Errorf("%s (%v, %v): ρ = %v, μ = %v", a, epsilon, delta, forward.Rho, forward.Mu)
@@ -50,7 +51,7 @@ func TestConversionThroughRhoEqualsThroughMu(t *testing.T) {
 		e2, err2 := ConvertDeltaRho(1e-6, rho, a)
 		d1, err3 := ConvertEpsilonMu(1, mu, a)
 		d2, err4 := ConvertEpsilonRho(1, rho, a)
-		must(0, errors.Join(err1, err2, err3, err4))
+		must.Have(0, errors.Join(err1, err2, err3, err4))
 		if e1 != e2 || d1 != d2 {
 			t.Errorf("%s: %+v and %+v, %+v and %+v", a, e1, e2, d1, d2)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -13,9 +14,9 @@ import (
 func TestRuleAPlannedPartIsTakenFromThePromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SampledFrom([]float64{0, 1e-9, 1e-7}).Draw(t, "delta_keys")
-		whole := must(NewBudget(rapid.Float64Range(.01, 5).Draw(t, "epsilon"), 1e-6, GDP, keys))
+		whole := must.Have(NewBudget(rapid.Float64Range(.01, 5).Draw(t, "epsilon"), 1e-6, GDP, keys))
 		share := rapid.Float64Range(1e-4, .99).Draw(t, "share")
-		left := must(whole.Plan(share))
+		left := must.Have(whole.Plan(share))
 		if left.Whole() != whole {
 			t.Fatalf("%+v is not the whole %+v", left.Whole(), whole)
 		}
@@ -34,7 +35,7 @@ func TestRuleAPlannedPartIsTakenFromThePromise(t *testing.T) {
 }
 
 func TestPlanRefusesWhatIsNoShare(t *testing.T) {
-	whole := must(NewBudget(1, 1e-6, GDP, 0))
+	whole := must.Have(NewBudget(1, 1e-6, GDP, 0))
 	for _, share := range []float64{-.1, 1, 1e-300} {
 		var out *units.RangeError
 		if _, err := whole.Plan(share); !errors.As(err, &out) {
@@ -44,7 +45,7 @@ func TestPlanRefusesWhatIsNoShare(t *testing.T) {
 	if b, err := whole.Plan(0); err != nil || b != whole {
 		t.Errorf("Plan(0) = %+v, %v", b, err)
 	}
-	left := must(whole.Plan(.1))
+	left := must.Have(whole.Plan(.1))
 	if _, err := left.Plan(.1); err == nil {
 		t.Error("a second part is taken of a budget that has none of the first any more")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -70,8 +71,8 @@ func TestASearchTakesAFewEvaluations(t *testing.T) {
 		}
 		one := testing.AllocsPerRun(1, func() { deltaUpper(bigmath.Square(c.Mu), epsilon, a) })
 		for name, search := range map[string]func(){
-			"μ":  func() { must(ConvertEpsilonDelta(epsilon, delta, a)) },
-			"ε":  func() { must(ConvertDeltaMu(delta, c.Mu, a)) },
+			"μ":  func() { must.Have(ConvertEpsilonDelta(epsilon, delta, a)) },
+			"ε":  func() { must.Have(ConvertDeltaMu(delta, c.Mu, a)) },
 			"B²": func() { largestMu2(epsilon, bigmath.New(delta), a) },
 		} {
 			n := testing.AllocsPerRun(1, search) / one

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -261,7 +262,7 @@ func TestRuleChangesThatAreAllowedKeepThePromise(t *testing.T) {
 func TestRuleWhatWasLoweredIsNotRaisedAgain(t *testing.T) {
 	first := budgets(t, 1, 1e-6, 0.5)[0]
 	later := budgets(t, 0.9, 1e-6, 0, 0.5)
-	must(0, first.CheckNext(later[0]))
+	must.Have(0, first.CheckNext(later[0]))
 	if got := best(1, 1e-6, []float64{0.6}, first, later[0], later[1]); got > 1+1e-9 {
 		t.Errorf("the first promise comes to %v δ", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
@@ -36,7 +37,7 @@ func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
 // docs/accounting.md has a row for each accountant, in the order of the table, with whether it
 // keeps budgets.
 func TestDocumentationFollowsTheTable(t *testing.T) {
-	text := must(os.ReadFile("../../docs/accounting.md"))
+	text := must.Have(os.ReadFile("../../docs/accounting.md"))
 	section := regexp.MustCompile(`(?s)\n\| accountant \|.*?\n\n`).Find(text)
 	var got [][2]string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|.*\\| ([^|]+) \\|$").FindAllSubmatch(section, -1) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -50,7 +51,7 @@ func TestCalibratedNoiseIsTheLeastThatFits(t *testing.T) {
 			t.Errorf("σ = %v has more than four digits", sigma)
 		}
 		best := func(sigma float64) Verdict {
-			list := must(c.mechanisms(sigma))
+			list := must.Have(c.mechanisms(sigma))
 			v, _, err := Best(list, asked(t, EpsilonAt, c.budget.Delta))
 			if err != nil {
 				t.Fatal(err)
@@ -83,9 +84,9 @@ func TestCalibratedReleasesFitAGaussianFilter(t *testing.T) {
 			t.Errorf("%+v for %+v: %v", r, budget, err)
 			continue
 		}
-		f := must(accounting.NewGaussianFor(budget))
+		f := must.Have(accounting.NewGaussianFor(budget))
 		for range r.Count {
-			must(0, f.Spend(loss.GDP{Mu: r.Contribution / sigma}))
+			must.Have(0, f.Spend(loss.GDP{Mu: r.Contribution / sigma}))
 		}
 		more := 0
 		for ; more <= r.Count/200+1 && f.Spend(loss.GDP{Mu: r.Contribution / sigma}) == nil; more++ {

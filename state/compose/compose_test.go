@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -31,7 +32,7 @@ func eps(epsilon, delta float64) loss.Approx { return loss.Approx{Epsilon: epsil
 
 func asked(t *testing.T, ask func(float64) (Question, error), given float64) Question {
 	t.Helper()
-	return must(ask(given))
+	return must.Have(ask(given))
 }
 
 // by returns the result of an accountant; name "" is the best.
@@ -40,12 +41,12 @@ func by(t *testing.T, name string, list []Mechanism, q Question) loss.Approx {
 	a, ok := Named(name)
 	if name == "" {
 		best, _, err := Best(list, q)
-		return must(best.Loss, err)
+		return must.Have(best.Loss, err)
 	}
 	if !ok {
 		t.Fatalf("there is no accountant %q", name)
 	}
-	return must(a.Compose(list, q))
+	return must.Have(a.Compose(list, q))
 }
 
 // Values that others computed.
@@ -112,7 +113,7 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 		{[]Mechanism{repeated(t, 7)(Gaussian(20, 1)), repeated(t, 1)(Gaussian(5, 0.5))}, 1e-9},
 	} {
 		values := map[string]float64{}
-		verdicts := must(Compare(tc.list, asked(t, EpsilonAt, tc.delta)))
+		verdicts := must.Have(Compare(tc.list, asked(t, EpsilonAt, tc.delta)))
 		for _, v := range verdicts {
 			if v.NotApplicable != nil {
 				if v.Accountant.Name() != "homogeneous" {
@@ -150,7 +151,7 @@ func TestComposeAgreesWithItself(t *testing.T) {
 		repeated(t, 11)(Approx(eps(0.1, 1e-9))),
 	} {
 		list := []Mechanism{m}
-		verdicts := must(Compare(list, asked(t, EpsilonAt, 1e-6)))
+		verdicts := must.Have(Compare(list, asked(t, EpsilonAt, 1e-6)))
 		for _, v := range verdicts {
 			if v.NotApplicable != nil {
 				continue
@@ -278,12 +279,4 @@ func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 			t.Errorf("%d: got %v, want a *units.RangeError of %s", i, tc.err, tc.want)
 		}
 	}
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

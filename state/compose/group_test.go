@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -33,8 +34,8 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 		{group(Approx(eps(0.5, 0))), repeated(t, 5)(Approx(eps(1.5, 0)))},
 		{group(Approx(eps(0.5, 1e-9))), repeated(t, 5)(Approx(eps(1.5, 1e-9*(1+math.Exp(0.5)+math.E))))},
 	} {
-		got := must(Compare([]Mechanism{c.group}, q))
-		want := must(Compare([]Mechanism{c.want}, q))
+		got := must.Have(Compare([]Mechanism{c.group}, q))
+		want := must.Have(Compare([]Mechanism{c.want}, q))
 		for i, v := range got {
 			w := want[i]
 			if v.Accountant.Name() != w.Accountant.Name() || math.Abs(v.Loss.Epsilon-w.Loss.Epsilon) >
@@ -51,7 +52,7 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 
 // k²·ρ (Bun and Steinke, 2016, Proposition 1.9), which is exact for Gaussian noise.
 func TestGroupOfAZCDPMechanismCostsTheSquareOfItsSize(t *testing.T) {
-	m := must(repeated(t, 2)(ZCDP(loss.ZCDP{Rho: 0.125})).ForGroup(3))
+	m := must.Have(repeated(t, 2)(ZCDP(loss.ZCDP{Rho: 0.125})).ForGroup(3))
 	if rho, ok := m.rho(); !ok || rho != 9*0.125 || m.Count() != 2 {
 		t.Errorf("ρ = %v (%v), %d times; want 1.125, twice", rho, ok, m.Count())
 	}
@@ -115,7 +116,7 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 	} {
 		list := []Mechanism{m}
 		exact := by(t, "pld", list, q)
-		verdicts := must(Compare(list, q))
+		verdicts := must.Have(Compare(list, q))
 		for _, v := range verdicts {
 			if v.NotApplicable == nil && v.Loss.Epsilon < exact.Epsilon*(1-1e-3) {
 				t.Errorf("%s: %s says %v, less than pld, %v", m.name, v.Accountant.Name(), v.Loss.Epsilon,
@@ -133,8 +134,8 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 		"replaced": {func() (Mechanism, error) { return GaussianWithoutReplacement(2, 1, 1) },
 			func() (Mechanism, error) { return Gaussian(2, 1) }},
 	} {
-		sampled := must(made[0]())
-		whole := must(made[1]())
+		sampled := must.Have(made[0]())
+		whole := must.Have(made[1]())
 		if a, b := by(t, "", []Mechanism{sampled}, q), by(t, "", []Mechanism{whole}, q); a != b {
 			t.Errorf("%s: a sample of everything costs %+v, the mechanism %+v", name, a, b)
 		}

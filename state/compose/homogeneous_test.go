@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -74,7 +75,7 @@ func TestBestIsTheLeastOfAllAccountants(t *testing.T) {
 		}
 		q := asked(t, EpsilonAt, math.Pow(10, -2-rng.Float64()*18))
 		best, _, err := Best(list, q)
-		all := must(Compare(list, q))
+		all := must.Have(Compare(list, q))
 		if err != nil || best.Loss.Epsilon > all[0].Loss.Epsilon*(1+1e-3) {
 			t.Errorf("%+v: %s says %v (%v), %s %v", list, best.Accountant.Name(), best.Loss, err,
 				all[0].Accountant.Name(), all[0].Loss)

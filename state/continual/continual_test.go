@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/continual"
@@ -15,15 +16,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func matrices(steps int) map[string]continual.Matrix {
-	return map[string]continual.Matrix{"tree": must(continual.NewTree(steps)), "root": must(continual.NewRoot(steps))}
+	return map[string]continual.Matrix{"tree": must.Have(continual.NewTree(steps)),
+		"root": must.Have(continual.NewRoot(steps))}
 }
 
 // rows writes C out: for a tree a row for every complete left node, for the root the binomial
@@ -75,7 +70,7 @@ func TestAccountsPayTheNormOfTheirContributions(t *testing.T) {
 		budget := rapid.Float64Range(0.01, 2).Draw(t, "mu")
 		for name, m := range matrices(steps) {
 			c := rows(name, steps)
-			a := must(continual.NewAccount(m, sigma, loss.GDP{Mu: budget}))
+			a := must.Have(continual.NewAccount(m, sigma, loss.GDP{Mu: budget}))
 			delta := make([]float64, steps)
 			for step := range steps {
 				count := rapid.Uint32Range(0, 3).Draw(t, "count")
@@ -97,7 +92,7 @@ func TestAccountsPayTheNormOfTheirContributions(t *testing.T) {
 					t.Fatalf("%s: spent %v, not %v", name, got, want)
 				}
 			}
-			again := must(continual.Price(m, sigma, a.Admitted()))
+			again := must.Have(continual.Price(m, sigma, a.Admitted()))
 			if again != a.Spent() || again.Mu > budget {
 				t.Fatalf("%s: %v again, not %v of %v", name, again, a.Spent(), budget)
 			}
@@ -110,8 +105,8 @@ func TestAccountsPayTheNormOfTheirContributions(t *testing.T) {
 // T^-2 and the rounding of entries.
 func TestRootHasLandausConstants(t *testing.T) {
 	for steps, want := range map[int]float64{1: 1, 2: 1.25, 3: 1.390625, 4: 1.48828125} {
-		m := must(continual.NewRoot(steps))
-		price := must(continual.Price(m, 1, []continual.Contribution{{Step: 0, Count: 1}}))
+		m := must.Have(continual.NewRoot(steps))
+		price := must.Have(continual.Price(m, 1, []continual.Contribution{{Step: 0, Count: 1}}))
 		if v := m.Variance(steps - 1); math.Abs(v-want) > 1e-5 || math.Abs(price.Mu*price.Mu-want) > 1e-5 {
 			t.Errorf("%d steps: variance %v, price %v, not %v", steps, v, price.Mu*price.Mu, want)
 		}
@@ -119,7 +114,7 @@ func TestRootHasLandausConstants(t *testing.T) {
 	for _, steps := range []int{256, 1024, 1 << 14} {
 		limit := (math.Log(float64(steps)) + 0.57721566490153286 + 4*math.Ln2) / math.Pi
 		want := limit - 1/(4*math.Pi*float64(steps))
-		if v := must(continual.NewRoot(steps)).Variance(steps - 1); math.Abs(v-want) > 2e-5 {
+		if v := must.Have(continual.NewRoot(steps)).Variance(steps - 1); math.Abs(v-want) > 2e-5 {
 			t.Errorf("%d steps: %v, Landau's constant is %v", steps, v, want)
 		}
 	}
@@ -132,21 +127,21 @@ func TestPricesOfSingleContributions(t *testing.T) {
 	for name, m := range matrices(1024) {
 		before := math.Inf(1)
 		for _, step := range []int{0, 1, 500, 1000, 1023} {
-			p := must(continual.Price(m, 10, []continual.Contribution{{Step: step, Count: 1}})).Mu
+			p := must.Have(continual.Price(m, 10, []continual.Contribution{{Step: step, Count: 1}})).Mu
 			if p > before {
 				t.Errorf("%s: step %d costs %v, an earlier one %v", name, step, p, before)
 			}
 			before = p
 		}
-		one := must(continual.Price(m, 10, []continual.Contribution{{Step: 3, Count: 1}})).Mu
-		two := must(continual.Price(m, 10, []continual.Contribution{{Step: 3, Count: 1}, {Step: 4, Count: 1}})).Mu
+		one := must.Have(continual.Price(m, 10, []continual.Contribution{{Step: 3, Count: 1}})).Mu
+		two := must.Have(continual.Price(m, 10, []continual.Contribution{{Step: 3, Count: 1}, {Step: 4, Count: 1}})).Mu
 		if two*two <= 2*one*one*1.2 {
 			t.Errorf("%s: two neighbouring steps cost %v, one %v", name, two*two, one*one)
 		}
 	}
-	tree, all := must(continual.NewTree(1024)), 0.0
+	tree, all := must.Have(continual.NewTree(1024)), 0.0
 	for step := range 1024 {
-		mu := must(continual.Price(tree, 1, []continual.Contribution{{Step: step, Count: 1}})).Mu
+		mu := must.Have(continual.Price(tree, 1, []continual.Contribution{{Step: step, Count: 1}})).Mu
 		all += mu * mu
 		if want, ok := map[int]float64{0: 11, 1: 10, 1022: 2, 1023: 1}[step]; ok && math.Abs(mu*mu-want) > 1e-9 {
 			t.Errorf("step %d of 1,024 costs %v rows of a tree, not %v", step, mu*mu, want)
@@ -173,12 +168,12 @@ func TestEstimatesHaveTheirVariance(t *testing.T) {
 		squares := make([]float64, steps)
 		product := 0.0 // product of the errors after steps 17 and 18 (a tree: nodes 16, 17 and 16, 17+18)
 		for run := range runs {
-			c := must(continual.NewCounter(m, sigma, normal(t, uint64(run))))
+			c := must.Have(continual.NewCounter(m, sigma, normal(t, uint64(run))))
 			truth, errs := 0.0, make([]float64, steps)
 			for step := range steps {
 				x := int64((step*7+run)%11) - 3
 				truth += float64(x)
-				errs[step] = must(c.Next(x)) - truth
+				errs[step] = must.Have(c.Next(x)) - truth
 				squares[step] += errs[step] * errs[step] / runs
 			}
 			product += errs[16] * errs[17] / runs
@@ -218,22 +213,22 @@ func TestAttackOnSeveralStepsOfOneUser(t *testing.T) {
 		for step := range steps {
 			c := continual.Contribution{Step: step, Count: 1}
 			all = append(all, c)
-			p := must(continual.Price(m, sigma, []continual.Contribution{c})).Mu
+			p := must.Have(continual.Price(m, sigma, []continual.Contribution{c})).Mu
 			single += p * p
 		}
-		claimed := must(continual.Price(m, sigma, all))
+		claimed := must.Have(continual.Price(m, sigma, all))
 		// The likelihood ratio weighs every row that is published with what the user adds to it.
 		c := rows(name, steps)
 		score := func(run uint64, x int64) float64 {
 			var published []float64
 			noise := normal(t, run)
-			counter := must(continual.NewCounter(m, sigma, func(total int64, s float64) (float64, error) {
+			counter := must.Have(continual.NewCounter(m, sigma, func(total int64, s float64) (float64, error) {
 				v, err := noise(total, s)
 				published = append(published, v/m.Unit())
 				return v, err
 			}))
 			for range steps {
-				must(counter.Next(x))
+				must.Have(counter.Next(x))
 			}
 			sum := 0.0
 			if name == "root" {
@@ -274,8 +269,8 @@ func TestAttackOnSeveralStepsOfOneUser(t *testing.T) {
 		}
 		shown := with - math.E*without
 		deviation := math.Sqrt((with + math.E*math.E*without) / runs)
-		says := must(conversion.GDPToDelta(claimed, epsilon))
-		naive := must(conversion.GDPToDelta(loss.GDP{Mu: math.Sqrt(single)}, epsilon))
+		says := must.Have(conversion.GDPToDelta(claimed, epsilon))
+		naive := must.Have(conversion.GDPToDelta(loss.GDP{Mu: math.Sqrt(single)}, epsilon))
 		t.Logf("%s: δ(1) shown %.4f ± %.4f, claimed %.4f, without what steps cost together %.4f", name, shown,
 			deviation, says, naive)
 		if math.Abs(shown-says) > 6*deviation {
@@ -311,7 +306,7 @@ func TestInputsOutOfRange(t *testing.T) {
 		if _, err := continual.NewCounter(m, 1, nil); err == nil {
 			t.Errorf("%s: a counter without noise", name)
 		}
-		a := must(continual.NewAccount(m, 1<<10, loss.GDP{Mu: 1 << 20}))
+		a := must.Have(continual.NewAccount(m, 1<<10, loss.GDP{Mu: 1 << 20}))
 		for _, c := range []continual.Contribution{{-1, 1}, {8, 1}, {3, continual.MaxContributed}, {2, 1}, {4, 1}} {
 			err := a.Spend(c)
 			if ok := c.Step == 3; (err == nil) != ok {
@@ -330,14 +325,14 @@ func TestInputsOutOfRange(t *testing.T) {
 // Counts beyond the range of the noise are clamped, and cost as much as they claim.
 func TestHugeStepsAreClamped(t *testing.T) {
 	for name, m := range matrices(4) {
-		c := must(continual.NewCounter(m, 1, func(total int64, _ float64) (float64, error) {
+		c := must.Have(continual.NewCounter(m, 1, func(total int64, _ float64) (float64, error) {
 			if total > 1<<53 || total < -1<<53 {
 				t.Errorf("%s: a row of %d", name, total)
 			}
 			return float64(total), nil
 		}))
 		for _, x := range []int64{math.MaxInt64, math.MinInt64, math.MaxInt64, 5} {
-			if v := must(c.Next(x)); math.IsNaN(v) || math.Abs(v) > 1<<33 {
+			if v := must.Have(c.Next(x)); math.IsNaN(v) || math.Abs(v) > 1<<33 {
 				t.Errorf("%s: %v", name, v)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -23,9 +24,9 @@ func twoOutcomes(epsilon, t float64) (p, q float64) {
 func TestBoundedRangeToZCDPAndRDPAreTheLeast(t *testing.T) {
 	orders := []float64{1.001, 1.1, 1.5, 2, 3, 10, 50}
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 5, 8, 12} {
-		z := must(conversion.BoundedRangeToZCDP(epsilon))
+		z := must.Have(conversion.BoundedRangeToZCDP(epsilon))
 		greatest := 0.0
-		for _, o := range must(conversion.BoundedRangeToRDP(epsilon, orders)) {
+		for _, o := range must.Have(conversion.BoundedRangeToRDP(epsilon, orders)) {
 			worst := 0.0
 			for step := 1; step < 4000; step++ {
 				shift := epsilon * float64(step) / 4000
@@ -56,7 +57,8 @@ func TestBoundedRangeAgreesWithMpmath(t *testing.T) {
 		3:    {1.007505619862956577982029, 2.919048247755400985837456},
 		40:   {35.31112054588606386283336, 39.91823762583567556389634},
 	} {
-		z, r := must(conversion.BoundedRangeToZCDP(epsilon)), must(conversion.BoundedRangeToRDP(epsilon, []float64{64}))
+		z, r := must.Have(conversion.BoundedRangeToZCDP(epsilon)), must.Have(conversion.BoundedRangeToRDP(epsilon,
+			[]float64{64}))
 		for i, got := range []float64{z.Rho, r[0].Epsilon} {
 			if !(got >= want[i] && got <= want[i]*(1+4e-16)) {
 				t.Errorf("epsilon %v: %v, want %v", epsilon, got, want[i])
@@ -69,7 +71,7 @@ func TestBoundedRangeAgreesWithMpmath(t *testing.T) {
 func TestBoundedRangeToGDPIsTheLeast(t *testing.T) {
 	probit := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 5, 12} {
-		g := must(conversion.BoundedRangeToGDP(epsilon))
+		g := must.Have(conversion.BoundedRangeToGDP(epsilon))
 		worst := 0.0
 		for step := 1; step < 1000; step++ {
 			p, q := twoOutcomes(epsilon, epsilon*float64(step)/1000)
@@ -92,7 +94,7 @@ func TestBoundedRangeOfEpsilonsOutOfRange(t *testing.T) {
 		}
 	}
 	for _, epsilon := range []float64{0, 5e-324, 1e-200, 20, 1000} {
-		bounded := must(conversion.BoundedRangeToZCDP(epsilon))
+		bounded := must.Have(conversion.BoundedRangeToZCDP(epsilon))
 		if pure, err := conversion.PureToZCDP(epsilon); err != nil || bounded.Rho > pure.Rho ||
 			(epsilon > 0) != (bounded.Rho > 0) {
 			t.Errorf("epsilon %v: %v, as pure %v, %v", epsilon, bounded, pure, err)

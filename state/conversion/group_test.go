@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -29,7 +30,7 @@ func TestSamplesWithoutReplacementHaveTheDivergencesOfTheTheorem(t *testing.T) {
 		{1, 1, 3, 1.5},
 		{1, 0.1, 1000, 500},
 	} {
-		curve := must(conversion.GaussianWithoutReplacementToRDP(c.sigma, c.sampling, []float64{c.alpha}))
+		curve := must.Have(conversion.GaussianWithoutReplacementToRDP(c.sigma, c.sampling, []float64{c.alpha}))
 		if got := curve[0].Epsilon; !(got >= c.want*(1-1e-15)) || got > c.want*(1+1e-9) {
 			t.Errorf("%+v: got %v", c, got)
 		}
@@ -73,7 +74,7 @@ func TestGroupsCoverGaussianNoise(t *testing.T) {
 		g := loss.GDP{Mu: math.Exp(rapid.Float64Range(-4, 0).Draw(t, "log mu"))}
 		k := rapid.IntRange(1, 5).Draw(t, "group")
 		epsilon := rapid.Float64Range(0.01, 1).Draw(t, "epsilon")
-		delta := must(conversion.GDPToDelta(g, epsilon))
+		delta := must.Have(conversion.GDPToDelta(g, epsilon))
 		group, err := conversion.ApproxForGroup(loss.Approx{Epsilon: epsilon, Delta: delta}, k)
 		if err != nil {
 			t.Skip("no delta below 1")

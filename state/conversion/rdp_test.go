@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
@@ -52,7 +53,7 @@ func TestRDPDeltaIsTheFormulaRoundedUp(t *testing.T) {
 			return
 		}
 		r := loss.RDP{{Alpha: float64(alpha), Epsilon: gamma}}
-		got := must(conversion.RDPToDelta(r, epsilon))
+		got := must.Have(conversion.RDPToDelta(r, epsilon))
 		want := exactRenyi(alpha, gamma, epsilon)
 		if got < 1 && new(big.Float).SetFloat64(got).Cmp(want) < 0 {
 			t.Fatalf("δ = %v is below the formula's %v", got, want.Text('g', 25))
@@ -73,7 +74,7 @@ func TestRDPEpsilonIsTheLeastForItsDelta(t *testing.T) {
 		gamma := rapid.Float64Range(1e-9, 30).Draw(t, "gamma")
 		delta := anyDelta(t)
 		r := loss.RDP{{Alpha: float64(alpha), Epsilon: gamma}}
-		epsilon := must(conversion.RDPToEpsilon(r, delta))
+		epsilon := must.Have(conversion.RDPToEpsilon(r, delta))
 		target := new(big.Float).SetFloat64(delta)
 		if exactRenyi(alpha, gamma, epsilon).Cmp(target) > 0 {
 			t.Fatalf("at ε = %v the formula's δ is above %v", epsilon, delta)
@@ -103,7 +104,7 @@ func TestRDPOfAGaussianIsAboveItsTruthAndMeetsZCDPAtTheBestOrder(t *testing.T) {
 		for s := -12.0; s < 16; s += 1.0 / 64 {
 			orders = append(orders, 1+math.Exp(s))
 		}
-		r := must(conversion.GDPToRDP(loss.GDP{Mu: mu}, orders))
+		r := must.Have(conversion.GDPToRDP(loss.GDP{Mu: mu}, orders))
 		for _, delta := range deltas {
 			truth, err1 := conversion.GDPToEpsilon(loss.GDP{Mu: mu}, delta)
 			zcdp, err2 := conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: mu * mu / 2}, delta)

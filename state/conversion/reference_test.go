@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -60,17 +61,9 @@ func TestRDPAgreesWithPublishedValues(t *testing.T) {
 	for i := 1001; i < 100000; i++ {
 		orders = append(orders, 0.001*float64(i))
 	}
-	r = must(conversion.GDPToRDP(loss.GDP{Mu: 1 / 4.530877117}, orders))
+	r = must.Have(conversion.GDPToRDP(loss.GDP{Mu: 1 / 4.530877117}, orders))
 	got, err = conversion.RDPToEpsilon(r, 1e-6)
 	near(t, "ε(1e-6) of σ = 4.53", got, 1, 5e-8, err)
 	got, err = conversion.RDPToDelta(r, 1)
 	near(t, "δ(1) of σ = 4.53", got, 1e-6, 5e-13, err)
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

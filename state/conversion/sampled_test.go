@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -19,7 +20,7 @@ func integers(from, to int) (orders []float64) {
 // q = 0.01, σ = 4, δ = 1e-5 and 10,000 steps are ε = 1.26 by the moments accountant,
 // which converts by ε = T·ε_α + ln(1/δ)/(α−1) at integer orders.
 func TestPoissonSamplesHaveTheMomentsAccountantsEpsilon(t *testing.T) {
-	curve := must(conversion.SampledGaussianToRDP(4, 0.01, integers(2, 64)))
+	curve := must.Have(conversion.SampledGaussianToRDP(4, 0.01, integers(2, 64)))
 	best := math.Inf(1)
 	var steps loss.RDP
 	for _, o := range curve {
@@ -40,7 +41,7 @@ func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 	orders := []float64{1.001, 2, 2.5, 3, 17.2, 64, 511.5, 512}
 	for _, sigma := range []float64{0.05, 0.5, 1, 4, 1000} {
 		for _, q := range []float64{1e-9, 1e-3, 0.2, 0.999} {
-			curve := must(conversion.SampledGaussianToRDP(sigma, q, orders))
+			curve := must.Have(conversion.SampledGaussianToRDP(sigma, q, orders))
 			want := math.Log1p(q * q * math.Expm1(1/(sigma*sigma)))
 			if got := curve[1].Epsilon; !(got >= want*(1-1e-12)) || got > want*(1+1e-9)+1e-40 {
 				t.Errorf("σ = %v, q = %v: at order 2 %v, want %v", sigma, q, got, want)
@@ -85,7 +86,7 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 		{500, 0.005, 5000, 2.5002536846412492557e-7},
 		{30, 1e-6, 2000, 1.1117310940780708108e-12},
 	} {
-		curve := must(conversion.SampledGaussianToRDP(c.sigma, c.sampling, []float64{float64(c.alpha)}))
+		curve := must.Have(conversion.SampledGaussianToRDP(c.sigma, c.sampling, []float64{float64(c.alpha)}))
 		if got := curve[0].Epsilon; !(got >= c.want && got <= c.want*(1+1e-15)) && !(c.alpha > 512 && got >= c.want &&
 			got <= c.want*(1+1e-6)) {
 			t.Errorf("%+v: %v", c, got)
@@ -94,7 +95,7 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 	// The term of k = α alone, and all data, are bounds on either side.
 	for _, sigma := range []float64{0x1p-20, 1e-4, 0.01, 0.2} {
 		for _, q := range []float64{1e-300, 1e-12, 0.3, 1 - 0x1p-53} {
-			curve := must(conversion.SampledGaussianToRDP(sigma, q, []float64{2, 3, 100, 512}))
+			curve := must.Have(conversion.SampledGaussianToRDP(sigma, q, []float64{2, 3, 100, 512}))
 			for _, o := range curve {
 				all := o.Alpha / 2 / sigma / sigma
 				alone := all + o.Alpha*math.Log(q)/(o.Alpha-1)
@@ -110,7 +111,7 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 // A divergence of 0 would promise (0, 0): one below the least float64 is rounded up.
 func TestSmallestSamplesWithoutReplacementLoseSomething(t *testing.T) {
 	for _, sampling := range []float64{1e-150, 1e-162, 1e-200, math.SmallestNonzeroFloat64} {
-		r := must(conversion.GaussianWithoutReplacementToRDP(1, sampling, []float64{2, 3, 64}))
+		r := must.Have(conversion.GaussianWithoutReplacementToRDP(1, sampling, []float64{2, 3, 64}))
 		for _, o := range r {
 			// One term is above q²; anything less is rounded up to the least float64.
 			if least := sampling * sampling / (o.Alpha - 1); !(o.Epsilon > 0 && o.Epsilon >= least &&

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -20,7 +21,7 @@ func TestApproximateZCDPCoversAMechanismThatFailsOpenly(t *testing.T) {
 		mu := math.Exp(rapid.Float64Range(-8, 2).Draw(t, "log mu"))
 		failed := math.Pow(10, rapid.Float64Range(-12, -1).Draw(t, "log failed"))
 		epsilon := rapid.Float64Range(0, 50).Draw(t, "epsilon")
-		z := must(conversion.GDPToZCDP(loss.GDP{Mu: mu}))
+		z := must.Have(conversion.GDPToZCDP(loss.GDP{Mu: mu}))
 		z.Delta = failed
 		claimed, err1 := conversion.ApproxZCDPToDelta(z, epsilon)
 		exact, err2 := conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon)
@@ -95,7 +96,7 @@ func TestGDPWithinABudgetIsTheLargestThatFits(t *testing.T) {
 		g, err1 := conversion.GDPWithin(budget)
 		d1, err3 := conversion.GDPToDelta(g, budget.Epsilon)
 		d2, err4 := conversion.GDPToDelta(loss.GDP{Mu: math.Nextafter(g.Mu, 9e9)}, budget.Epsilon)
-		must(0, errors.Join(err1, err3, err4))
+		must.Have(0, errors.Join(err1, err3, err4))
 		if !(d1 <= budget.Delta && d2 > budget.Delta) {
 			t.Errorf("%v: %v has δ = %v, above it %v", budget, g, d1, d2)
 		}
@@ -108,7 +109,7 @@ func TestLinearCurvesAreRoundedUp(t *testing.T) {
 		z, err1 := conversion.GDPToZCDP(loss.GDP{Mu: mu})
 		a, err2 := conversion.GDPToRDP(loss.GDP{Mu: mu}, orders)
 		b, err3 := conversion.ZCDPToRDP(z, orders)
-		must(0, errors.Join(err1, err2, err3))
+		must.Have(0, errors.Join(err1, err2, err3))
 		for i, alpha := range orders {
 			exact := alpha * (mu * mu / 2)
 			if !(a[i].Epsilon >= exact*(1-1e-15) && a[i].Epsilon <= exact*(1+1e-15)+5e-324*alpha &&

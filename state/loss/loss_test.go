@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -67,7 +68,7 @@ func TestSplitIsTheGreatestOfWhichKFit(t *testing.T) {
 			a, errA := Approx{Epsilon: x, Delta: min(x, 0.5)}.Split(k)
 			z, errZ := ZCDP{Rho: x}.Split(k)
 			g, errG := GDP{Mu: x}.Split(k)
-			must(0, errors.Join(errA, errZ, errG))
+			must.Have(0, errors.Join(errA, errZ, errG))
 			next := func(f float64) float64 { return math.Nextafter(f, math.Inf(1)) }
 			if !fits(rat(x), rat(a.Epsilon)) || fits(rat(x), rat(next(a.Epsilon))) ||
 				!fits(rat(min(x, 0.5)), rat(a.Delta)) || z.Rho != a.Epsilon {
@@ -89,12 +90,4 @@ func TestSplitIsTheGreatestOfWhichKFit(t *testing.T) {
 			}
 		}
 	}
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

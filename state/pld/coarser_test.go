@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -41,9 +42,9 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				all = append(all, must(one.Power(p.count)))
+				all = append(all, must.Have(one.Power(p.count)))
 			}
-			return must(all[0].Compose(all[1:]...))
+			return must.Have(all[0].Compose(all[1:]...))
 		}
 		if d := whole(c.finest); d != nil && c.finest < 1 {
 			if _, err := d.EpsilonAt(1e-6); !errors.As(err, new(*pld.SizeError)) {
@@ -55,14 +56,14 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 			square += float64(p.count) / (p.sigma * p.sigma)
 		}
 		mu := math.Sqrt(square)
-		exact := must(conversion.GDPToEpsilon(loss.GDP{Mu: mu}, 1e-6))
+		exact := must.Have(conversion.GDPToEpsilon(loss.GDP{Mu: mu}, 1e-6))
 		d := whole(0)
-		if got := must(d.EpsilonAt(1e-6)); !(got >= exact*(1-1e-12) && got < exact*c.within) {
+		if got := must.Have(d.EpsilonAt(1e-6)); !(got >= exact*(1-1e-12) && got < exact*c.within) {
 			t.Errorf("%v, %d points: ε = %v, exact %v", c.parts, c.points, got, exact)
 		}
 		for _, epsilon := range []float64{exact / 2, exact * 0.9} {
-			truth := must(conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon))
-			if got := must(d.DeltaAt(epsilon)); !(got >= truth*(1-1e-12)) {
+			truth := must.Have(conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon))
+			if got := must.Have(d.DeltaAt(epsilon)); !(got >= truth*(1-1e-12)) {
 				t.Errorf("%v, %d points: δ(%v) = %v, exact %v", c.parts, c.points, epsilon, got, truth)
 			}
 		}
@@ -77,8 +78,8 @@ func TestOneDeltaTakesACoarserGrid(t *testing.T) {
 		pld.DiscreteGaussian{Sigma: 9, Sensitivity: 1}, pld.RandomizedResponse{Epsilon: 0.1, Values: 5},
 	} {
 		for _, delta := range []float64{0.1, 1e-6, 1e-9} {
-			fine := must(must(must(pld.New(pair, pld.Options{})).Power(40)).EpsilonAt(delta))
-			one := must(must(must(pld.New(pair, pld.Options{Delta: delta,
+			fine := must.Have(must.Have(must.Have(pld.New(pair, pld.Options{})).Power(40)).EpsilonAt(delta))
+			one := must.Have(must.Have(must.Have(pld.New(pair, pld.Options{Delta: delta,
 				MinDelta: delta * 1e-6})).Power(40)).EpsilonAt(delta))
 			if !(one >= fine*(1-1e-3) && one <= fine*(1+1e-4)) {
 				t.Errorf("%+v at %v: %v, on the finer grid %v", pair, delta, one, fine)
@@ -88,14 +89,14 @@ func TestOneDeltaTakesACoarserGrid(t *testing.T) {
 }
 
 func TestAnIntervalThatWasAskedForStays(t *testing.T) {
-	asked := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18}))
-	chosen := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18}))
+	asked := must.Have(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18}))
+	chosen := must.Have(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18}))
 	size := new(*pld.SizeError)
-	if _, err := must(must(asked.Power(100)).Compose(chosen)).EpsilonAt(1e-6); !errors.As(err, size) ||
+	if _, err := must.Have(must.Have(asked.Power(100)).Compose(chosen)).EpsilonAt(1e-6); !errors.As(err, size) ||
 		(*size).Interval != 0x1p-13 {
 		t.Errorf("%v: want a *SizeError at 2^-13", err)
 	}
-	if _, err := must(asked.Compose(must(chosen.Power(100)))).EpsilonAt(1e-6); !errors.As(err, size) {
+	if _, err := must.Have(asked.Compose(must.Have(chosen.Power(100)))).EpsilonAt(1e-6); !errors.As(err, size) {
 		t.Errorf("%v: want a *SizeError", err)
 	}
 }

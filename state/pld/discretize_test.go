@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -74,7 +75,7 @@ func TestDotsAreConnectedAsInTheReference(t *testing.T) {
 			[]float64{0.20681318, 0.05874020, 0.07542391, 0.09684622, 0.56217650}, 0, 1e-8,
 		},
 	} {
-		v := must(pld.Discretize(c.pair, c.direction, c.grid))
+		v := must.Have(pld.Discretize(c.pair, c.direction, c.grid))
 		for i, want := range c.want {
 			if got := v.Probabilities[i]; math.Abs(got-want) > c.within {
 				t.Errorf("%s: loss %v has %.10f, want %v", name, v.Loss(i), got, want)
@@ -117,8 +118,8 @@ func TestEachDirectionHasTheReferenceCurve(t *testing.T) {
 		{pld.Laplace{Scale: 1}, pld.Remove, 0, 0.39346934}, {pld.Laplace{Scale: 1}, pld.Remove, 1, 0},
 		{pld.Laplace{Scale: 0.5}, pld.Remove, 0.5, 0.5276334473},
 	} {
-		grid := must(pld.Cover(c.pair, c.direction, 0x1p-12, 1e-30))
-		v := must(pld.Discretize(c.pair, c.direction, grid))
+		grid := must.Have(pld.Cover(c.pair, c.direction, 0x1p-12, 1e-30))
+		v := must.Have(pld.Discretize(c.pair, c.direction, grid))
 		// Half a unit of the last decimal, and a chord above the curve by h²/8 times its
 		// curvature, which is above 1 only just below the greatest loss.
 		if got := hockeyStick(v, c.epsilon); math.Abs(got-c.delta) > 1.5e-8 {
@@ -133,7 +134,7 @@ func gaussianDelta(t require, sigma, epsilon float64) float64 {
 	if epsilon < 0 {
 		return 1 - math.Exp(epsilon)*(1-gaussianDelta(t, sigma, -epsilon))
 	}
-	c := must(budgets.ConvertEpsilonMu(max(epsilon, math.SmallestNonzeroFloat64), 1/sigma, budgets.GDP))
+	c := must.Have(budgets.ConvertEpsilonMu(max(epsilon, math.SmallestNonzeroFloat64), 1/sigma, budgets.GDP))
 	return c.Delta
 }
 
@@ -144,7 +145,7 @@ type require interface {
 
 func drawGrid(t *rapid.T, p pld.Pair, d pld.Direction) pld.Grid {
 	interval := math.Ldexp(1, -rapid.IntRange(0, 9).Draw(t, "interval"))
-	grid := must(pld.Cover(p, d, interval, math.Pow(10, -rapid.Float64Range(1, 20).Draw(t, "tail"))))
+	grid := must.Have(pld.Cover(p, d, interval, math.Pow(10, -rapid.Float64Range(1, 20).Draw(t, "tail"))))
 	grid.Lowest += rapid.IntRange(-3, 3).Draw(t, "shift")
 	grid.Size = max(2, grid.Size+rapid.IntRange(-4, 1).Draw(t, "growth"))
 	return grid
@@ -153,7 +154,7 @@ func drawGrid(t *rapid.T, p pld.Pair, d pld.Direction) pld.Grid {
 func TestNoGridShowsLessThanTheExactGaussianDelta(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := math.Exp(rapid.Float64Range(-2, 3).Draw(t, "log sigma"))
-		v := must(pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, drawGrid(t, pld.Gaussian{Sigma: sigma},
+		v := must.Have(pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, drawGrid(t, pld.Gaussian{Sigma: sigma},
 			pld.Remove)))
 		epsilon := (rapid.Float64Range(-6, 9).Draw(t, "deviations") + 0.5/sigma) / sigma
 		exact := gaussianDelta(t, sigma, epsilon)
@@ -179,7 +180,7 @@ func laplaceDelta(scale, epsilon float64) float64 {
 func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pair := pld.Laplace{Scale: math.Exp(rapid.Float64Range(-3, 4).Draw(t, "log scale"))}
-		v := must(pld.Discretize(pair, pld.Add, drawGrid(t, pair, pld.Add)))
+		v := must.Have(pld.Discretize(pair, pld.Add, drawGrid(t, pair, pld.Add)))
 		epsilon := rapid.Float64Range(-1.5, 1.5).Draw(t, "of 1/b") / pair.Scale
 		if got, exact := hockeyStick(v, epsilon), laplaceDelta(pair.Scale, epsilon); got < exact*(1-1e-13) {
 			t.Fatalf("%+v on %+v at %v: %v, less than the true %v", pair, v.Grid, epsilon, got, exact)
@@ -192,7 +193,7 @@ func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
 func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pld.BoundedRange{Epsilon: math.Exp(rapid.Float64Range(-5, 2).Draw(t, "log of the range"))}
-		v := must(pld.Discretize(p, pld.Add, drawGrid(t, p, pld.Add)))
+		v := must.Have(pld.Discretize(p, pld.Add, drawGrid(t, p, pld.Add)))
 		epsilon := rapid.Float64Range(0, 1).Draw(t, "part") * p.Epsilon
 		exact, worst := math.Pow(math.Expm1((p.Epsilon-epsilon)/2), 2)*math.Exp(epsilon)/math.Expm1(p.Epsilon), 0.0
 		for step := 1; step < 1000; step++ {
@@ -224,7 +225,7 @@ func TestNoGridShowsLessThanTheExactDiscreteGaussianDelta(t *testing.T) {
 			Sigma:       math.Exp(rapid.Float64Range(-1, 4).Draw(t, "log sigma")),
 			Sensitivity: rapid.IntRange(1, 5).Draw(t, "sensitivity"),
 		}
-		v := must(pld.Discretize(pair, pld.Remove, drawGrid(t, pair, pld.Remove)))
+		v := must.Have(pld.Discretize(pair, pld.Remove, drawGrid(t, pair, pld.Remove)))
 		mu := float64(pair.Sensitivity) / pair.Sigma
 		epsilon := mu * (rapid.Float64Range(-4, 4).Draw(t, "deviations") + mu/2)
 		if got, exact := hockeyStick(v, epsilon), discreteDelta(pair, epsilon); got < exact-1e-13 {

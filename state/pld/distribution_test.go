@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -15,38 +16,38 @@ import (
 // (stated to 1e-3), test_poisson_subsampled_gaussian (1e-3; the project asks for
 // 1e-4), test_epsilon_delta_basic (exact), test_laplace_basic (1e-6).
 func TestCompositionsHaveTheReferenceValues(t *testing.T) {
-	gaussian := must(pld.New(pld.Gaussian{Sigma: math.Sqrt(3)}, pld.Options{}))
-	three := must(gaussian.Compose(must(gaussian.Power(2))))
-	if got := must(three.DeltaAt(1)); math.Abs(got-0.126936) > 1e-6 {
+	gaussian := must.Have(pld.New(pld.Gaussian{Sigma: math.Sqrt(3)}, pld.Options{}))
+	three := must.Have(gaussian.Compose(must.Have(gaussian.Power(2))))
+	if got := must.Have(three.DeltaAt(1)); math.Abs(got-0.126936) > 1e-6 {
 		t.Errorf("three Gaussians of sigma √3 at 1: %v, want 0.126936", got)
 	}
-	if got := must(three.EpsilonAt(0.126936)); math.Abs(got-1) > 1e-5 {
+	if got := must.Have(three.EpsilonAt(0.126936)); math.Abs(got-1) > 1e-5 {
 		t.Errorf("three Gaussians of sigma √3 at 0.126936: %v, want 1", got)
 	}
 
-	sampled := must(must(pld.New(pld.SubsampledGaussian{Sigma: 0.5, Sampling: 0.2}, pld.Options{})).Power(3))
-	if got := must(sampled.DeltaAt(1)); math.Abs(got-0.15594) > 1e-5 {
+	sampled := must.Have(must.Have(pld.New(pld.SubsampledGaussian{Sigma: 0.5, Sampling: 0.2}, pld.Options{})).Power(3))
+	if got := must.Have(sampled.DeltaAt(1)); math.Abs(got-0.15594) > 1e-5 {
 		t.Errorf("three subsampled Gaussians at 1: %v, want 0.15594", got)
 	}
-	if got := must(sampled.EpsilonAt(0.15594)); math.Abs(got-1) > 1e-3 {
+	if got := must.Have(sampled.EpsilonAt(0.15594)); math.Abs(got-1) > 1e-3 {
 		t.Errorf("three subsampled Gaussians at 0.15594: %v, want 1", got)
 	}
 
-	approx := must(must(pld.New(pld.Approx{Epsilon: 1, Delta: 0.1},
-		pld.Options{})).Compose(must(pld.New(pld.Approx{Epsilon: 2, Delta: 0.2}, pld.Options{}))))
-	if got := must(approx.DeltaAt(3)); math.Abs(got-0.28) > 1e-14 {
+	approx := must.Have(must.Have(pld.New(pld.Approx{Epsilon: 1, Delta: 0.1},
+		pld.Options{})).Compose(must.Have(pld.New(pld.Approx{Epsilon: 2, Delta: 0.2}, pld.Options{}))))
+	if got := must.Have(approx.DeltaAt(3)); math.Abs(got-0.28) > 1e-14 {
 		t.Errorf("(1, 0.1) and (2, 0.2) at 3: %v, want 0.28", got)
 	}
-	if got := must(approx.EpsilonAt(0.28 * (1 + 1e-13))); math.Abs(got-3) > 1e-10 {
+	if got := must.Have(approx.EpsilonAt(0.28 * (1 + 1e-13))); math.Abs(got-3) > 1e-10 {
 		t.Errorf("(1, 0.1) and (2, 0.2) at 0.28: %v, want 3", got)
 	}
 
-	laplace := must(must(must(pld.New(pld.Laplace{Scale: 1},
-		pld.Options{})).Power(3)).Compose(must(must(pld.New(pld.Laplace{Scale: 2}, pld.Options{})).Power(2))))
-	if got := must(laplace.DeltaAt(4)); got > 1e-14 {
+	laplace := must.Have(must.Have(must.Have(pld.New(pld.Laplace{Scale: 1},
+		pld.Options{})).Power(3)).Compose(must.Have(must.Have(pld.New(pld.Laplace{Scale: 2}, pld.Options{})).Power(2))))
+	if got := must.Have(laplace.DeltaAt(4)); got > 1e-14 {
 		t.Errorf("five Laplace mechanisms of total epsilon 4 at 4: %v, want 0", got)
 	}
-	if got := must(laplace.EpsilonAt(1e-14)); math.Abs(got-4) > 1e-6 {
+	if got := must.Have(laplace.EpsilonAt(1e-14)); math.Abs(got-4) > 1e-6 {
 		t.Errorf("five Laplace mechanisms of total epsilon 4 at 1e-14: %v, want 4", got)
 	}
 }
@@ -68,8 +69,8 @@ func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
 		{pld.SubsampledGaussian{Sigma: 0.67379294682, Sampling: 0.01}, 1, 1e-5, 1e-9},
 		{pld.SubsampledGaussian{Sigma: 3.20956502598 / 6, Sampling: 0.001}, 25, 1e-5, 1e-9},
 	} {
-		d := must(must(pld.New(c.pair, pld.Options{MinDelta: 1e-8})).Power(c.count))
-		if got := must(d.DeltaAt(1)); math.Abs(got-c.delta) > c.within {
+		d := must.Have(must.Have(pld.New(c.pair, pld.Options{MinDelta: 1e-8})).Power(c.count))
+		if got := must.Have(d.DeltaAt(1)); math.Abs(got-c.delta) > c.within {
 			t.Errorf("%#v, %d times, at 1: %v, want %v within %v", c.pair, c.count, got, c.delta, c.within)
 		}
 	}
@@ -77,9 +78,9 @@ func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
 		scale float64
 		count int
 	}{{13.6, 20}, {71, 500}} {
-		less := must(must(must(pld.New(pld.Laplace{Scale: c.scale + 0.1},
+		less := must.Have(must.Have(must.Have(pld.New(pld.Laplace{Scale: c.scale + 0.1},
 			pld.Options{Interval: 0x1p-11})).Power(c.count)).DeltaAt(1))
-		more := must(must(must(pld.New(pld.Laplace{Scale: c.scale - 0.1},
+		more := must.Have(must.Have(must.Have(pld.New(pld.Laplace{Scale: c.scale - 0.1},
 			pld.Options{Interval: 0x1p-11})).Power(c.count)).DeltaAt(1))
 		if less > 1e-4 || more < 1e-4 {
 			t.Errorf("%d Laplace mechanisms of scale %v ± 0.1: delta from %v to %v, want 1e-4 between", c.count,
@@ -108,10 +109,10 @@ func TestApproximateMechanismsComposeOptimally(t *testing.T) {
 		epsilon, delta float64
 		k              int
 	}{{0.5, 0, 30}, {0.125, 1e-6, 200}, {1, 1e-3, 7}, {0.0625, 0, 3000}} {
-		d := must(must(pld.New(pld.Approx{Epsilon: c.epsilon, Delta: c.delta}, pld.Options{})).Power(c.k))
+		d := must.Have(must.Have(pld.New(pld.Approx{Epsilon: c.epsilon, Delta: c.delta}, pld.Options{})).Power(c.k))
 		for i := 0; i <= c.k/2; i += 1 + c.k/40 {
 			want := optimalDelta(c.epsilon, c.delta, c.k, i)
-			got := must(d.DeltaAt(float64(c.k-2*i) * c.epsilon))
+			got := must.Have(d.DeltaAt(float64(c.k-2*i) * c.epsilon))
 			if math.Abs(got-want) > 1e-9*want+1e-15 {
 				t.Errorf("%+v at %v: %v, want %v", c, float64(c.k-2*i)*c.epsilon, got, want)
 			}
@@ -123,11 +124,11 @@ func TestApproximateMechanismsComposeOptimally(t *testing.T) {
 // test_randomized_response: noise parameter 4/(3 + e) with 4 values is pure ε = 1, and
 // its total variation is the difference of the two probabilities.
 func TestRandomizedResponseOfManyValues(t *testing.T) {
-	d := must(pld.New(pld.RandomizedResponse{Epsilon: 1, Values: 4}, pld.Options{}))
-	if got := must(d.DeltaAt(1)); got > 1e-14 {
+	d := must.Have(pld.New(pld.RandomizedResponse{Epsilon: 1, Values: 4}, pld.Options{}))
+	if got := must.Have(d.DeltaAt(1)); got > 1e-14 {
 		t.Errorf("at 1: %v, want 0", got)
 	}
-	if got, want := must(d.DeltaAt(0)), (math.E-1)/(math.E+3); math.Abs(got-want) > 1e-14 {
+	if got, want := must.Have(d.DeltaAt(0)), (math.E-1)/(math.E+3); math.Abs(got-want) > 1e-14 {
 		t.Errorf("at 0: %v, want %v", got, want)
 	}
 }
@@ -142,10 +143,11 @@ func TestManyGaussiansAreNoBetterAndLittleWorseThanOne(t *testing.T) {
 			mu = math.Sqrt(float64(count)) / sigma
 		}
 		// An interval of a sixteenth of the spread makes it quick.
-		d := must(must(pld.New(pld.Gaussian{Sigma: sigma}, pld.Options{Interval: 0.0625 / sigma})).Power(count))
+		d := must.Have(must.Have(pld.New(pld.Gaussian{Sigma: sigma},
+			pld.Options{Interval: 0.0625 / sigma})).Power(count))
 		deviations := rapid.Float64Range(-1, 8).Draw(t, "deviations")
 		epsilon := max(0, mu*(deviations+mu/2))
-		got, exact := must(d.DeltaAt(epsilon)), gaussianDelta(t, 1/mu, epsilon)
+		got, exact := must.Have(d.DeltaAt(epsilon)), gaussianDelta(t, 1/mu, epsilon)
 		// The grid raises μ² by a relative 1/6·256, and with it ln δ by (x² + xμ)/2 times
 		// that, x deviations out: at most 0.037.
 		if got < exact || got > exact*1.05+1e-20 {
@@ -155,21 +157,21 @@ func TestManyGaussiansAreNoBetterAndLittleWorseThanOne(t *testing.T) {
 }
 
 func TestTinyDeltasAreSharp(t *testing.T) {
-	d := must(must(pld.New(pld.Gaussian{Sigma: 2}, pld.Options{Interval: 0x1p-9, MinDelta: 1e-250})).Power(4))
+	d := must.Have(must.Have(pld.New(pld.Gaussian{Sigma: 2}, pld.Options{Interval: 0x1p-9, MinDelta: 1e-250})).Power(4))
 	for _, deviations := range []float64{5, 10, 20, 30, 33} {
 		epsilon := deviations + 0.5
-		got, exact := must(d.DeltaAt(epsilon)), gaussianDelta(t, 1, epsilon)
+		got, exact := must.Have(d.DeltaAt(epsilon)), gaussianDelta(t, 1, epsilon)
 		if got < exact || got > exact*1.01 {
 			t.Errorf("at %v: %v, exact %v", epsilon, got, exact)
 		}
-		if back := must(d.EpsilonAt(exact)); back < epsilon || back > epsilon+1e-3 {
+		if back := must.Have(d.EpsilonAt(exact)); back < epsilon || back > epsilon+1e-3 {
 			t.Errorf("at delta %v: %v, exact %v", exact, back, epsilon)
 		}
 	}
 }
 
 func TestBelowTheFloorNothingIsShown(t *testing.T) {
-	d := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MinDelta: 1e-6}))
+	d := must.Have(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MinDelta: 1e-6}))
 	epsilon, err := d.EpsilonAt(1e-60)
 	var floor *pld.FloorError
 	if !math.IsInf(epsilon, 1) || !errors.As(err, &floor) {
@@ -178,15 +180,7 @@ func TestBelowTheFloorNothingIsShown(t *testing.T) {
 	if floor.Floor > 1e-6*1e-10 {
 		t.Errorf("the floor is %v, far above what was asked for", floor.Floor)
 	}
-	if got := must(d.DeltaAt(math.Inf(1))); got != floor.Floor {
+	if got := must.Have(d.DeltaAt(math.Inf(1))); got != floor.Floor {
 		t.Errorf("delta at infinity is %v, the floor %v", got, floor.Floor)
 	}
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -36,9 +37,10 @@ func drawPair(t *rapid.T) pld.Pair {
 }
 
 func drawDistribution(t *rapid.T) *pld.Distribution {
-	d := must(must(pld.New(drawPair(t), coarse)).Power(rapid.IntRange(1, 12).Draw(t, "count")))
+	d := must.Have(must.Have(pld.New(drawPair(t), coarse)).Power(rapid.IntRange(1, 12).Draw(t, "count")))
 	for range rapid.IntRange(0, 2).Draw(t, "others") {
-		d = must(d.Compose(must(must(pld.New(drawPair(t), coarse)).Power(rapid.IntRange(1, 12).Draw(t, "count")))))
+		d = must.Have(d.Compose(must.Have(must.Have(pld.New(drawPair(t), coarse)).Power(rapid.IntRange(1, 12).Draw(t,
+			"count")))))
 	}
 	return d
 }
@@ -50,7 +52,7 @@ func TestDeltaFallsWithEpsilonAndEpsilonWithDelta(t *testing.T) {
 		slices.Sort(epsilons)
 		last := 1.0
 		for _, epsilon := range epsilons {
-			delta := must(d.DeltaAt(epsilon))
+			delta := must.Have(d.DeltaAt(epsilon))
 			if !(delta >= 0) || delta > last*(1+0x1p-50) {
 				t.Fatalf("delta at %v is %v, after %v", epsilon, delta, last)
 			}
@@ -65,8 +67,9 @@ func TestDeltaFallsWithEpsilonAndEpsilonWithDelta(t *testing.T) {
 			if math.IsNaN(epsilon) || epsilon > largest*(1+0x1p-40)+1e-12 {
 				t.Fatalf("epsilon at %v is %v, after %v", delta, epsilon, largest)
 			}
-			if !math.IsInf(epsilon, 1) && (err != nil || must(d.DeltaAt(epsilon)) > delta) {
-				t.Fatalf("delta at the epsilon %v of %v is %v, error %v", epsilon, delta, must(d.DeltaAt(epsilon)), err)
+			if !math.IsInf(epsilon, 1) && (err != nil || must.Have(d.DeltaAt(epsilon)) > delta) {
+				t.Fatalf("delta at the epsilon %v of %v is %v, error %v", epsilon, delta,
+					must.Have(d.DeltaAt(epsilon)), err)
 			}
 			largest = epsilon
 		}
@@ -81,11 +84,12 @@ func TestAPowerIsRepeatedComposition(t *testing.T) {
 		pair := drawPair(t)
 		n := rapid.IntRange(1, 12).Draw(t, "count")
 		epsilon := rapid.Float64Range(0, 15).Draw(t, "epsilon")
-		repeated := must(pld.New(pair, coarse))
+		repeated := must.Have(pld.New(pair, coarse))
 		for range n - 1 {
-			repeated = must(repeated.Compose(must(pld.New(pair, coarse))))
+			repeated = must.Have(repeated.Compose(must.Have(pld.New(pair, coarse))))
 		}
-		a, b := must(must(must(pld.New(pair, coarse)).Power(n)).DeltaAt(epsilon)), must(repeated.DeltaAt(epsilon))
+		a, b := must.Have(must.Have(must.Have(pld.New(pair, coarse)).Power(n)).DeltaAt(epsilon)),
+			must.Have(repeated.DeltaAt(epsilon))
 		if !close(a, b) {
 			t.Fatalf("%#v, %d times, at %v: %v as a power, %v step by step", pair, n, epsilon, a, b)
 		}
@@ -106,12 +110,12 @@ func TestAccountantsOfGaussiansAreOrdered(t *testing.T) {
 		mu := math.Sqrt(float64(n)) / sigma
 		epsilon := mu * (mu/2 + rapid.Float64Range(1, 7).Draw(t, "deviations"))
 
-		gdp := must(conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon))
-		exact := must(must(must(pld.New(pld.Gaussian{Sigma: sigma},
+		gdp := must.Have(conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon))
+		exact := must.Have(must.Have(must.Have(pld.New(pld.Gaussian{Sigma: sigma},
 			pld.Options{Interval: 0.03 / sigma})).Power(n)).DeltaAt(epsilon))
-		curve := must(conversion.GDPToRDP(loss.GDP{Mu: mu}, orders))
-		rdp := must(conversion.RDPToDelta(curve, epsilon))
-		each := must(conversion.GDPToDelta(loss.GDP{Mu: 1 / sigma}, epsilon/float64(n)))
+		curve := must.Have(conversion.GDPToRDP(loss.GDP{Mu: mu}, orders))
+		rdp := must.Have(conversion.RDPToDelta(curve, epsilon))
+		each := must.Have(conversion.GDPToDelta(loss.GDP{Mu: 1 / sigma}, epsilon/float64(n)))
 		simple := min(1, float64(n)*each)
 		if !(gdp <= exact && exact <= rdp && rdp <= simple) {
 			t.Fatalf("%d of sigma %v at epsilon %v: gdp %v, pld %v, rdp %v, simple %v", n, sigma, epsilon, gdp, exact,
@@ -124,19 +128,20 @@ func TestAccountantsOfGaussiansAreOrdered(t *testing.T) {
 }
 
 func TestGridsOfDifferentIntervalsCompose(t *testing.T) {
-	fine := must(pld.New(pld.Gaussian{Sigma: 5}, pld.Options{Interval: 0x1p-12}))
-	rough := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-7}))
-	d := must(fine.Compose(rough))
+	fine := must.Have(pld.New(pld.Gaussian{Sigma: 5}, pld.Options{Interval: 0x1p-12}))
+	rough := must.Have(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-7}))
+	d := must.Have(fine.Compose(rough))
 	sigma := 1 / math.Sqrt(1+1.0/25)
 	for _, epsilon := range []float64{0, 1, 3, 6} {
-		if got, exact := must(d.DeltaAt(epsilon)), gaussianDelta(t, sigma, epsilon); got < exact || got > exact*1.001 {
+		if got, exact := must.Have(d.DeltaAt(epsilon)), gaussianDelta(t, sigma,
+			epsilon); got < exact || got > exact*1.001 {
 			t.Errorf("at %v: %v, exact %v", epsilon, got, exact)
 		}
 	}
 }
 
 func TestADistributionMayBeAskedConcurrently(t *testing.T) {
-	d := must(must(pld.New(pld.SubsampledGaussian{Sigma: 1, Sampling: 0.1}, coarse)).Power(50))
+	d := must.Have(must.Have(pld.New(pld.SubsampledGaussian{Sigma: 1, Sampling: 0.1}, coarse)).Power(50))
 	var answers [8]float64
 	var group sync.WaitGroup
 	for i := range answers {

@@ -3,6 +3,7 @@ package pld_test
 import (
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -35,10 +36,10 @@ func BenchmarkAccounting(b *testing.B) {
 			for b.Loop() {
 				var parts []*pld.Distribution
 				for _, m := range c.list {
-					one := must(pld.New(m.pair, pld.Options{MinDelta: 1e-12}))
-					parts = append(parts, must(one.Power(m.count)))
+					one := must.Have(pld.New(m.pair, pld.Options{MinDelta: 1e-12}))
+					parts = append(parts, must.Have(one.Power(m.count)))
 				}
-				epsilon = must(must(parts[0].Compose(parts[1:]...)).EpsilonAt(1e-6))
+				epsilon = must.Have(must.Have(parts[0].Compose(parts[1:]...)).EpsilonAt(1e-6))
 			}
 			b.ReportMetric(epsilon, "epsilon")
 		})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/pld"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -16,14 +17,15 @@ func TestTooManyPointsAreRefused(t *testing.T) {
 		&size) || size.Limit != 1<<16 {
 		t.Errorf("one grid: %v, want a *SizeError", err)
 	}
-	d := must(must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18})).Power(100))
+	d := must.Have(must.Have(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13,
+		MaxPoints: 1 << 18})).Power(100))
 	if delta, err := d.DeltaAt(50); !errors.As(err, &size) || delta != 1 {
 		t.Errorf("a composition: delta %v, error %v, want 1 and a *SizeError", delta, err)
 	}
 	if epsilon, err := d.EpsilonAt(0.1); !errors.As(err, &size) || !math.IsInf(epsilon, 1) {
 		t.Errorf("a composition: epsilon %v, error %v, want +Inf and a *SizeError", epsilon, err)
 	}
-	huge := must(must(pld.New(pld.Approx{Epsilon: 0x1.8p-20}, pld.Options{Interval: 0x1p-40})).Power(1 << 32))
+	huge := must.Have(must.Have(pld.New(pld.Approx{Epsilon: 0x1.8p-20}, pld.Options{Interval: 0x1p-40})).Power(1 << 32))
 	if _, err := huge.DeltaAt(1); !errors.As(err, &size) {
 		t.Errorf("losses beyond exact integers: %v, want a *SizeError", err)
 	}
@@ -84,11 +86,11 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 	}
 	wantRange(t, errorOf(pld.Cover(pair, pld.Remove, 0.3, 0.1)), "interval")
 
-	d := must(pld.New(pair, pld.Options{Interval: 0.01}))
+	d := must.Have(pld.New(pair, pld.Options{Interval: 0.01}))
 	for _, n := range []int{0, -1, 1<<32 + 1} {
 		wantRange(t, errorOf(d.Power(n)), "count")
 	}
-	big := must(d.Power(1 << 32))
+	big := must.Have(d.Power(1 << 32))
 	wantRange(t, errorOf(big.Compose(d)), "count")
 	wantRange(t, errorOf(big.Power(2)), "count")
 	for _, epsilon := range []float64{nan, -1, math.Inf(-1)} {
@@ -143,7 +145,7 @@ func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 			if typed(t, err) {
 				continue
 			}
-			d = must(d.Power(n))
+			d = must.Have(d.Power(n))
 			last := 1.0
 			for _, epsilon := range []float64{0, 1e-300, 1e-12, 1e-3, 1, 100, 1e5, 1e300, math.Inf(1)} {
 				delta, err := d.DeltaAt(epsilon)

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -14,7 +15,7 @@ type unnamed struct{ Gaussian }
 
 func curveAt(t *rapid.T, p Pair, d Direction, g Grid, epsilon float64) float64 {
 	t.Helper()
-	v := must(Discretize(p, d, g))
+	v := must.Have(Discretize(p, d, g))
 	delta := v.Infinity
 	for i, m := range v.Probabilities {
 		if l := v.Loss(i); l > epsilon {
@@ -34,7 +35,7 @@ func TestSamplingLossByLossIsTheMixtureOfGaussians(t *testing.T) {
 		d := rapid.SampledFrom([]Direction{Remove, Add}).Draw(t, "direction")
 		epsilon := rapid.Float64Range(-1, 3).Draw(t, "epsilon")
 		exact := Sampled{Pair: g, Sampling: q}
-		grid := must(exact.extent(d, 1e-14).grid(0x1p-8, MaxSize))
+		grid := must.Have(exact.extent(d, 1e-14).grid(0x1p-8, MaxSize))
 		want, got := curveAt(t, exact, d, grid, epsilon), curveAt(t, Sampled{Pair: unnamed{g}, Sampling: q}, d, grid,
 			epsilon)
 		most := max(want*(1+2e-2), curveAt(t, exact, d, grid, epsilon-0x5p-10)) + 1e-12

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
@@ -34,8 +35,8 @@ func TestSampledPairsDominateTheIntegral(t *testing.T) {
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 2}, Sampling: 0.01}, pld.Add, 0.05, 4.2427909052289053524e-7},
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 3}, Sampling: 0.9}, pld.Remove, 0.2, 0.050794654967580633384},
 	} {
-		grid := must(pld.Cover(c.pair, c.direction, 0x1p-14, 1e-20))
-		v := must(pld.Discretize(c.pair, c.direction, grid))
+		grid := must.Have(pld.Cover(c.pair, c.direction, 0x1p-14, 1e-20))
+		v := must.Have(pld.Discretize(c.pair, c.direction, grid))
 		if got := hockeyStick(v, c.epsilon); !(got >= c.want*(1-1e-15)) || got > c.want*(1+1e-4)+1e-12 {
 			t.Errorf("%+v: got %v", c, got)
 		}
@@ -64,7 +65,8 @@ func TestSampledCompositionsAreThoseOfOthers(t *testing.T) {
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 1}, Sampling: 0.1}, 20, 4.4269277, 4.4272209},
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 4}, Sampling: 0.05}, 200, 0.8157032, 0.8193418},
 	} {
-		got := must(must(must(pld.New(c.pair, pld.Options{MinDelta: 1e-12})).Power(c.count)).EpsilonAt(1e-6))
+		got := must.Have(must.Have(must.Have(pld.New(c.pair,
+			pld.Options{MinDelta: 1e-12})).Power(c.count)).EpsilonAt(1e-6))
 		if !(got >= c.low && got <= c.high) {
 			t.Errorf("%+v, %d times: %v, want between %v and %v", c.pair, c.count, got, c.low, c.high)
 		}
@@ -81,8 +83,8 @@ func TestReplacementIsSymmetric(t *testing.T) {
 		epsilon := math.Round(rapid.Float64Range(0, 2).Draw(t, "epsilon")/interval) * interval
 		g := pld.Gaussian{Sigma: sigma}
 		delta := func(p pld.Pair, epsilon float64) float64 {
-			grid := must(pld.Cover(p, pld.Remove, interval, 1e-14))
-			v := must(pld.Discretize(p, pld.Remove, grid))
+			grid := must.Have(pld.Cover(p, pld.Remove, interval, 1e-14))
+			v := must.Have(pld.Discretize(p, pld.Remove, grid))
 			return hockeyStick(v, epsilon)
 		}
 		w := pld.WithoutReplacement{Pair: g, Sampling: q}
@@ -156,8 +158,10 @@ func TestAttackOnSampledMechanisms(t *testing.T) {
 			e := math.Exp(c.epsilon)
 			shown = max(shown, (with-e*without-6*math.Sqrt(with+e*e*without))/runs)
 		}
-		claimed := must(must(must(pld.New(c.pair(q), pld.Options{MinDelta: 1e-12})).Power(c.count)).DeltaAt(c.epsilon))
-		broken := must(must(must(pld.New(c.pair(q/2), pld.Options{MinDelta: 1e-12})).Power(c.count)).DeltaAt(c.epsilon))
+		claimed := must.Have(must.Have(must.Have(pld.New(c.pair(q),
+			pld.Options{MinDelta: 1e-12})).Power(c.count)).DeltaAt(c.epsilon))
+		broken := must.Have(must.Have(must.Have(pld.New(c.pair(q/2),
+			pld.Options{MinDelta: 1e-12})).Power(c.count)).DeltaAt(c.epsilon))
 		t.Logf("%s: shown %.5f, claimed %.5f, for half of the sample %.5f", c.name, shown, claimed, broken)
 		if shown > claimed || shown < 0.6*claimed {
 			t.Errorf("%s: shown %v, claimed %v", c.name, shown, claimed)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/bigmath"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -78,13 +79,13 @@ func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 		rounds = 8
 	}
 	for range rounds {
-		d := must(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
-		d = must(d.Power(1 + random.IntN(20)))
-		other := must(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
-		d = must(d.Compose(other))
-		c := must(newComposition(d.side(random.IntN(2)), d.options))
-		exact := must(c.direct())
-		fast := must(c.transformed())
+		d := must.Have(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
+		d = must.Have(d.Power(1 + random.IntN(20)))
+		other := must.Have(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
+		d = must.Have(d.Compose(other))
+		c := must.Have(newComposition(d.side(random.IntN(2)), d.options))
+		exact := must.Have(c.direct())
+		fast := must.Have(c.transformed())
 		for i, delta := range exact.delta {
 			epsilon := exact.loss(exact.from + i)
 			got := fast.deltaAt(epsilon)
@@ -140,12 +141,4 @@ func TestElementaryFunctionsAreAsExactAsAssumed(t *testing.T) {
 		half.Sub(half, inverse)
 		check("Sinh", small, math.Sinh(small), half.Mul(half, bigmath.New(0.5)))
 	}
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -16,7 +17,7 @@ func anyPrecision(t *rapid.T) Precision {
 	// Shifts make small, sparse and full values equally likely.
 	shift := rapid.UintRange(0, 127).Draw(t, "shift")
 	p := Precision{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo")}
-	return must(PrecisionFromBig(new(big.Int).Rsh(p.Big(), shift)))
+	return must.Have(PrecisionFromBig(new(big.Int).Rsh(p.Big(), shift)))
 }
 
 func anyContribution(t *rapid.T) uint64 {
@@ -51,7 +52,7 @@ func TestRuleChargesAreRoundedUp(t *testing.T) {
 }
 
 func TestRuleOverflowIsNotARefund(t *testing.T) {
-	u := must(PrecisionFromSigma(100))
+	u := must.Have(PrecisionFromSigma(100))
 	exact := exactCharge(1_000_000, u)
 	wrapped := new(big.Int).Quo(exact.Num(), exact.Denom())
 	wrapped.And(wrapped, new(big.Int).SetUint64(math.MaxUint64))
@@ -89,7 +90,7 @@ func TestRuleOnlyTheLastPrecisionIsPaid(t *testing.T) {
 		var rungs, steps int
 		var separately Mu2
 		for range rapid.IntRange(1, 8).Draw(t, "rungs") {
-			step := must(PrecisionFromFloat(rapid.Float64Range(1e-9, 1e-3).Draw(t, "step"), RoundUp))
+			step := must.Have(PrecisionFromFloat(rapid.Float64Range(1e-9, 1e-3).Draw(t, "step"), RoundUp))
 			next, _ := u.Add(step)
 			if back, ok := next.Sub(u); !ok || back != step {
 				t.Fatal("increments of precision do not telescope")
@@ -167,7 +168,7 @@ func TestPrecisionFromFloatRoundsAsTold(t *testing.T) {
 }
 
 func TestPrecisionFromSigmaIsRoundedUp(t *testing.T) {
-	u := must(PrecisionFromSigma(100))
+	u := must.Have(PrecisionFromSigma(100))
 	want := new(big.Int).Lsh(big.NewInt(1), 80)
 	want.Add(want.Div(want, big.NewInt(10_000)), big.NewInt(1)) // 10^4 does not divide 2^80
 	if u.Big().Cmp(want) != 0 {
@@ -196,12 +197,4 @@ func TestNumbersOutOfRangeAreTypedErrors(t *testing.T) {
 			t.Errorf("case %d: %v is not a *RangeError with parameter and range", i+1, err)
 		}
 	}
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
@@ -31,12 +32,12 @@ func catchesIn(t *testing.T, games int, claim loss.Approx, play adversary) {
 // TestAttackCatchesTwiceTheBudget: a Gaussian filter that takes 2·B² where B² was
 // promised, as by counting in units of ρ = μ²/2.
 func TestAttackCatchesTwiceTheBudget(t *testing.T) {
-	honest := must(accounting.NewGaussianFor(promise()))
-	base := must(accounting.NewGaussian(honest.Left().Mu * math.Sqrt2))
+	honest := must.Have(accounting.NewGaussianFor(promise()))
+	base := must.Have(accounting.NewGaussian(honest.Left().Mu * math.Sqrt2))
 	var menu []offer[loss.GDP]
 	for _, share := range shares() {
 		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))
-		menu = append(menu, offer[loss.GDP]{must(g.GDP(1)), run})
+		menu = append(menu, offer[loss.GDP]{must.Have(g.GDP(1)), run})
 	}
 	catches(t, promise(), gambler(t, func() filter[loss.GDP] { return base.Fresh() }, menu))
 }

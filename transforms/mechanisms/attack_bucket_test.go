@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/conversion"
@@ -33,21 +34,21 @@ type bucketState struct {
 func gamblersBudget() bucket.Budget { return bucket.Budget{Mu: 1.5, Slack: 1e-3} }
 
 func newBucketGame(sampling float64, l bucket.Ladder, b bucket.Budget) *bucketGame {
-	table := must(bucket.NewTable(must(l.Pairs(sampling)), bucket.Options{Interval: 0x1p-8, Points: 1 << 13}))
-	return &bucketGame{must(bucket.NewGate(table, b)), l, map[bucketState]bool{}}
+	table := must.Have(bucket.NewTable(must.Have(l.Pairs(sampling)), bucket.Options{Interval: 0x1p-8, Points: 1 << 13}))
+	return &bucketGame{must.Have(bucket.NewGate(table, b)), l, map[bucketState]bool{}}
 }
 
 // adaptive returns what Gate promises for noise chosen from earlier outputs.
 func (g *bucketGame) adaptive() loss.Approx {
 	const delta = 0.1
-	return loss.Approx{Epsilon: must(g.gate.EpsilonAt(delta)), Delta: delta}
+	return loss.Approx{Epsilon: must.Have(g.gate.EpsilonAt(delta)), Delta: delta}
 }
 
 // fixed returns what Gate promises for noise fixed beforehand: δ_B(ε) + slack.
 func (g *bucketGame) fixed() loss.Approx {
 	const delta = 0.1
 	b := g.gate.Budget()
-	return loss.Approx{Epsilon: must(conversion.GDPToEpsilon(loss.GDP{Mu: b.Mu}, delta-b.Slack)), Delta: delta}
+	return loss.Approx{Epsilon: must.Have(conversion.GDPToEpsilon(loss.GDP{Mu: b.Mu}, delta-b.Slack)), Delta: delta}
 }
 
 func (g *bucketGame) fresh() filter[bucket.Noise] { return &bucketFilter{bucketGame: g} }
@@ -59,11 +60,11 @@ type bucketFilter struct {
 }
 
 func (f *bucketFilter) resumed() *bucket.Filter {
-	return must(bucket.ResumeFilter(f.gate, f.ladder, f.counts[:]))
+	return must.Have(bucket.ResumeFilter(f.gate, f.ladder, f.counts[:]))
 }
 
 func (f *bucketFilter) Fits(n bucket.Noise) bool {
-	key := bucketState{f.counts, must(f.ladder.Bucket(n.Sigma))}
+	key := bucketState{f.counts, must.Have(f.ladder.Bucket(n.Sigma))}
 	fits, ok := f.known[key]
 	if !ok {
 		fits = f.resumed().Fits(n)
@@ -76,7 +77,7 @@ func (f *bucketFilter) Spend(n bucket.Noise) error {
 	if !f.Fits(n) {
 		return accounting.ErrExceeded
 	}
-	f.counts[must(f.ladder.Bucket(n.Sigma))]++
+	f.counts[must.Have(f.ladder.Bucket(n.Sigma))]++
 	return nil
 }
 
@@ -85,11 +86,11 @@ func (f *bucketFilter) Left() bucket.Noise { return f.resumed().Left() }
 // gaussianLadder and sampledLadder give a game about ten mechanisms: with few of them, the unusable
 // remainder of the budget hides a small break.
 func gaussianLadder() bucket.Ladder {
-	return must(bucket.NewGeometricLadder(1.8, 6, bucketLevels))
+	return must.Have(bucket.NewGeometricLadder(1.8, 6, bucketLevels))
 }
 
 func sampledLadder() bucket.Ladder {
-	return must(bucket.NewGeometricLadder(1.2, 5, bucketLevels))
+	return must.Have(bucket.NewGeometricLadder(1.2, 5, bucketLevels))
 }
 
 // gamblersSampling is large for a sampling probability: a filter of smaller ones admits
@@ -114,7 +115,7 @@ func sampledGame(sampling, sigma float64) func(float64, mechanisms.Source) float
 		if unit(src) < sampling {
 			sum = secret
 		}
-		y := must(g.Release(sum, src))
+		y := must.Have(g.Release(sum, src))
 		return math.Log1p(sampling * math.Expm1((y-0.5)/(sigma*sigma)))
 	}
 }
@@ -196,7 +197,7 @@ func TestBucketGameDecidesAsTheFilter(t *testing.T) {
 		g := newBucketGame(sampling, l, gamblersBudget())
 		src, refused := seeded(1), 0
 		for range 3 {
-			f, real := &bucketFilter{bucketGame: g}, must(bucket.NewFilter(g.gate, l))
+			f, real := &bucketFilter{bucketGame: g}, must.Have(bucket.NewFilter(g.gate, l))
 			for step := range 60 {
 				n := bucket.Noise{Sigma: l.Sigma(int(src.Word() % bucketLevels))}
 				err, want := f.Spend(n), real.Spend(n)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -16,10 +17,10 @@ func TestAttackOnBasicFilter(t *testing.T) {
 	quarter, small := laplaceGame(4 / hair)
 	menu := []offer[loss.Approx]{
 		{half, leakyResponse(half)},
-		{must(laplace.Approx(1)), run},
-		{must(quarter.Approx(1)), small},
+		{must.Have(laplace.Approx(1)), run},
+		{must.Have(quarter.Approx(1)), small},
 	}
-	base := must(accounting.NewBasic(promise()))
+	base := must.Have(accounting.NewBasic(promise()))
 	holds(t, promise(), 0.75, gambler(t, func() filter[loss.Approx] { return base.Fresh() }, menu))
 }
 
@@ -27,14 +28,14 @@ func TestAttackOnBasicFilter(t *testing.T) {
 // asks for little.
 func TestAttackOnAdvancedFilter(t *testing.T) {
 	claim := loss.Approx{Epsilon: 4, Delta: 0.05}
-	base := must(accounting.NewAdvanced(claim))
+	base := must.Have(accounting.NewAdvanced(claim))
 	price := loss.Approx{Epsilon: 0.3, Delta: 0.003}
 	laplace, run := laplaceGame(1 / 0.3)
 	small, runSmall := laplaceGame(10)
 	menu := []offer[loss.Approx]{
 		{price, leakyResponse(price)},
-		{must(laplace.Approx(1)), run},
-		{must(small.Approx(1)), runSmall},
+		{must.Have(laplace.Approx(1)), run},
+		{must.Have(small.Approx(1)), runSmall},
 	}
 	holds(t, claim, 0.25, gambler(t, func() filter[loss.Approx] { return base.Fresh() }, menu))
 }
@@ -45,12 +46,12 @@ func zcdpMenu(rho, delta float64) []offer[loss.ZCDP] {
 	menu := []offer[loss.ZCDP]{binaryZCDP(0.9*rho, delta)}
 	g, run := gaussianGame(1 / math.Sqrt(2*rho*0.06*hair))
 	d, discrete := discreteGame(1 / math.Sqrt(2*rho*0.03*hair))
-	return append(menu, offer[loss.ZCDP]{must(g.ZCDP(1)), run}, offer[loss.ZCDP]{must(d.ZCDP(1)), discrete})
+	return append(menu, offer[loss.ZCDP]{must.Have(g.ZCDP(1)), run}, offer[loss.ZCDP]{must.Have(d.ZCDP(1)), discrete})
 }
 
 // TestAttackOnZCDPFilter: ε = ρ + 2√(ρ ln 1/δ) is far from what zCDP implies at this δ.
 func TestAttackOnZCDPFilter(t *testing.T) {
-	base := must(accounting.NewZCDP(promise()))
+	base := must.Have(accounting.NewZCDP(promise()))
 	menu := zcdpMenu(base.Left().Rho, promise().Delta)
 	holds(t, promise(), 0.15, gambler(t, func() filter[loss.ZCDP] { return base.Fresh() }, menu))
 }
@@ -58,9 +59,9 @@ func TestAttackOnZCDPFilter(t *testing.T) {
 // TestAttackOnApproximateZCDPFilter: half of δ goes into giving the value away.
 func TestAttackOnApproximateZCDPFilter(t *testing.T) {
 	const rho, leak = 0.35, 0.05
-	base := must(accounting.NewApproxZCDP(rho, leak))
+	base := must.Have(accounting.NewApproxZCDP(rho, leak))
 	claim := loss.Approx{Delta: 0.1}
-	claim.Epsilon = must(conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: rho, Delta: leak}, claim.Delta))
+	claim.Epsilon = must.Have(conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: rho, Delta: leak}, claim.Delta))
 	menu := zcdpMenu(rho, claim.Delta-leak)
 	run := menu[0].run
 	menu[0].price.Delta = leak
@@ -87,25 +88,25 @@ func renyiMenu(curve loss.RDP, delta float64) []offer[loss.RDP] {
 	l, laplace := laplaceGame(math.Sqrt2 * sigma)
 	return []offer[loss.RDP]{
 		binaryRDP(most, delta),
-		{must(g.RDP(1, orders...)), run},
-		{must(l.RDP(1, orders...)), laplace},
+		{must.Have(g.RDP(1, orders...)), run},
+		{must.Have(l.RDP(1, orders...)), laplace},
 	}
 }
 
 // TestAttackOnRenyiFilterOfManyOrders: the budgets belong to one ρ; the claim is the best over the
 // orders.
 func TestAttackOnRenyiFilterOfManyOrders(t *testing.T) {
-	budget := must(conversion.ZCDPToRDP(loss.ZCDP{Rho: 0.27}, []float64{1.5, 2, 2.5, 3, 4, 6, 8, 16}))
+	budget := must.Have(conversion.ZCDPToRDP(loss.ZCDP{Rho: 0.27}, []float64{1.5, 2, 2.5, 3, 4, 6, 8, 16}))
 	claim := loss.Approx{Delta: 0.1}
-	claim.Epsilon = must(conversion.RDPToEpsilon(budget, claim.Delta))
-	fresh := func() filter[loss.RDP] { return must(accounting.NewRenyi(budget)) }
+	claim.Epsilon = must.Have(conversion.RDPToEpsilon(budget, claim.Delta))
+	fresh := func() filter[loss.RDP] { return must.Have(accounting.NewRenyi(budget)) }
 	holds(t, claim, 0.7, gambler(t, fresh, renyiMenu(budget, claim.Delta)))
 }
 
 // TestAttackOnMixedFilter: responses and noise against the zCDP part, then refinements against the
 // ex-post part, chosen from earlier outputs. Each game has copies of the two parts.
 func TestAttackOnMixedFilter(t *testing.T) {
-	model := must(accounting.NewMixed(loss.Approx{Epsilon: 0.2, Delta: 0.02}, 0, loss.Approx{Epsilon: 0.8}))
+	model := must.Have(accounting.NewMixed(loss.Approx{Epsilon: 0.2, Delta: 0.02}, 0, loss.Approx{Epsilon: 0.8}))
 	menu := zcdpMenu(model.Concentrated.Left().Rho, model.Promise.Delta)
 	holds(t, model.Promise, 0.5, func(secret float64, src mechanisms.Source) float64 {
 		concentrated, exPost := model.Concentrated.Fresh(), model.ExPost.Fresh()
@@ -145,16 +146,16 @@ func TestAttackOnUnifiedFilter(t *testing.T) {
 }
 
 func discreteGame(sigma float64) (m *mechanisms.DiscreteGaussian, run func(float64, mechanisms.Source) float64) {
-	m = must(mechanisms.NewDiscreteGaussian(sigma))
+	m = must.Have(mechanisms.NewDiscreteGaussian(sigma))
 	return m, func(secret float64, src mechanisms.Source) float64 {
-		return (must(m.Release(secret, src)) - 0.5) / (sigma * sigma)
+		return (must.Have(m.Release(secret, src)) - 0.5) / (sigma * sigma)
 	}
 }
 
 func laplaceGame(scale float64) (m *mechanisms.Laplace, run func(float64, mechanisms.Source) float64) {
-	m = must(mechanisms.NewLaplace(scale))
+	m = must.Have(mechanisms.NewLaplace(scale))
 	return m, func(secret float64, src mechanisms.Source) float64 {
-		return laplaceRatio(must(m.Release(secret, src)), scale)
+		return laplaceRatio(must.Have(m.Release(secret, src)), scale)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
@@ -191,19 +192,11 @@ func choose[L any](f filter[L], menu []offer[L], score float64) int {
 	return -1
 }
 
-// must is for constructors whose arguments are constants of a test.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // gaussianGame runs Gaussian noise of a deviation on the value: N(0, σ²) against N(1, σ²).
 func gaussianGame(sigma float64) (m *mechanisms.Gaussian, run func(float64, mechanisms.Source) float64) {
-	m = must(mechanisms.NewGaussian(sigma))
+	m = must.Have(mechanisms.NewGaussian(sigma))
 	return m, func(secret float64, src mechanisms.Source) float64 {
-		return (must(m.Release(secret, src)) - 0.5) / (sigma * sigma)
+		return (must.Have(m.Release(secret, src)) - 0.5) / (sigma * sigma)
 	}
 }
 

@@ -3,6 +3,7 @@ package mechanisms_test
 import (
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
@@ -36,7 +37,7 @@ func agree(answers []bool, low int) (score float64) {
 
 // search runs the mechanism on values until it ends.
 func search(m *mechanisms.SparseVector, threshold float64, values []float64, src mechanisms.Source) (answers []bool) {
-	s := must(m.Begin(threshold, src))
+	s := must.Have(m.Begin(threshold, src))
 	for _, v := range values {
 		above, err := s.Above(v, src)
 		if err != nil {
@@ -48,21 +49,21 @@ func search(m *mechanisms.SparseVector, threshold float64, values []float64, src
 }
 
 func TestAttackOnSparseVector(t *testing.T) {
-	one := must(mechanisms.NewSparseVector(2, 4, 1))
+	one := must.Have(mechanisms.NewSparseVector(2, 4, 1))
 	t.Run("one positive", func(t *testing.T) {
-		holds(t, must(one.Worst(1)), 0.3, func(secret float64, src mechanisms.Source) float64 {
+		holds(t, must.Have(one.Worst(1)), 0.3, func(secret float64, src mechanisms.Source) float64 {
 			return agree(search(one, 1, opposed(secret, 6, 1), src), 6)
 		})
 	})
 	t.Run("five positives", func(t *testing.T) {
-		five := must(mechanisms.NewSparseVector(2, 20, 5))
-		holds(t, must(five.Worst(1)), 0.12, func(secret float64, src mechanisms.Source) float64 {
+		five := must.Have(mechanisms.NewSparseVector(2, 20, 5))
+		holds(t, must.Have(five.Worst(1)), 0.12, func(secret float64, src mechanisms.Source) float64 {
 			return agree(search(five, 0, opposed(secret, 12, 12), src), 12)
 		})
 	})
 	t.Run("monotone", func(t *testing.T) {
-		m := must(mechanisms.NewSparseVector(2, 2, 1))
-		holds(t, must(m.WorstMonotone(1)), 0.2, func(secret float64, src mechanisms.Source) float64 {
+		m := must.Have(mechanisms.NewSparseVector(2, 2, 1))
+		holds(t, must.Have(m.WorstMonotone(1)), 0.2, func(secret float64, src mechanisms.Source) float64 {
 			found := len(search(m, 3, []float64{secret, secret, secret, secret}, src))
 			return -float64(found)
 		})
@@ -70,19 +71,19 @@ func TestAttackOnSparseVector(t *testing.T) {
 	// Searches go on, and others begin, for as long as the realised prices allow.
 	t.Run("settled by what was found", func(t *testing.T) {
 		claim := loss.Approx{Epsilon: 1.5}
-		worst := must(one.Worst(1))
+		worst := must.Have(one.Worst(1))
 		holds(t, claim, 0.2, func(secret float64, src mechanisms.Source) float64 {
-			budget, score := must(accounting.NewExPost(claim)), 0.0
+			budget, score := must.Have(accounting.NewExPost(claim)), 0.0
 			for budget.Reserve(worst) == nil {
-				s, answers := must(one.Begin(1, src)), []bool(nil)
+				s, answers := must.Have(one.Begin(1, src)), []bool(nil)
 				for i, v := range opposed(secret, 4, 1) {
-					answers = append(answers, must(s.Above(v, src)))
+					answers = append(answers, must.Have(s.Above(v, src)))
 					if answers[i] {
 						break
 					}
 				}
 				score += agree(answers, 4)
-				if err := budget.Settle(worst, must(s.Price(1))); err != nil {
+				if err := budget.Settle(worst, must.Have(s.Price(1))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -100,10 +101,10 @@ type broken struct {
 }
 
 func (b broken) run(values []float64, src mechanisms.Source) (answers []bool, released float64) {
-	limit, found := must(b.threshold.Release(0, src)), 0
+	limit, found := must.Have(b.threshold.Release(0, src)), 0
 	for _, v := range values {
 		if b.value != nil {
-			v = must(b.value.Release(v, src))
+			v = must.Have(b.value.Release(v, src))
 		}
 		answers = append(answers, v >= limit)
 		if v >= limit {
@@ -123,7 +124,7 @@ func (b broken) run(values []float64, src mechanisms.Source) (answers []bool, re
 // noise that the published algorithm has for it.
 func TestAttackCatchesSparseVectorsThatAreNotPrivate(t *testing.T) {
 	claim := loss.Approx{Epsilon: 1}
-	laplace := func(scale float64) *mechanisms.Laplace { return must(mechanisms.NewLaplace(scale)) }
+	laplace := func(scale float64) *mechanisms.Laplace { return must.Have(mechanisms.NewLaplace(scale)) }
 	counting := func(b broken, low, high int) adversary {
 		return func(secret float64, src mechanisms.Source) float64 {
 			answers, _ := b.run(opposed(secret, low, high), src)
@@ -165,38 +166,38 @@ func TestAttackCatchesSparseVectorsThatAreNotPrivate(t *testing.T) {
 func TestAttackOnSelection(t *testing.T) {
 	scores := func(secret float64) []int64 { return []int64{8 - int64(secret), 7 + int64(secret), 0} }
 	first := func(i int) float64 { return float64(i) }
-	e := must(mechanisms.NewExponential(2))
+	e := must.Have(mechanisms.NewExponential(2))
 	t.Run("exponential", func(t *testing.T) {
-		holds(t, must(e.Approx(2)), 0.4, func(secret float64, src mechanisms.Source) float64 {
-			return first(must(e.Select(scores(secret), src)) % 2)
+		holds(t, must.Have(e.Approx(2)), 0.4, func(secret float64, src mechanisms.Source) float64 {
+			return first(must.Have(e.Select(scores(secret), src)) % 2)
 		})
 	})
 	t.Run("permute and flip", func(t *testing.T) {
-		p := must(mechanisms.NewPermuteAndFlip(2))
-		holds(t, must(p.Approx(2)), 0.4, func(secret float64, src mechanisms.Source) float64 {
-			return first(must(p.Select(scores(secret), src)) % 2)
+		p := must.Have(mechanisms.NewPermuteAndFlip(2))
+		holds(t, must.Have(p.Approx(2)), 0.4, func(secret float64, src mechanisms.Source) float64 {
+			return first(must.Have(p.Select(scores(secret), src)) % 2)
 		})
 	})
 	// As many selections, each of the mu of bounded range, as accounting.NewGaussian takes.
 	t.Run("composed", func(t *testing.T) {
-		fine := must(mechanisms.NewExponential(8))
-		budget, price, runs := must(accounting.NewGaussianFor(promise())), must(fine.GDP(2)), 0
+		fine := must.Have(mechanisms.NewExponential(8))
+		budget, price, runs := must.Have(accounting.NewGaussianFor(promise())), must.Have(fine.GDP(2)), 0
 		for budget.Spend(price) == nil {
 			runs++
 		}
 		t.Logf("%d selections of %v", runs, price)
 		holds(t, promise(), 0.3, func(secret float64, src mechanisms.Source) (score float64) {
 			for range runs {
-				score += first(must(fine.Select([]int64{1 - int64(secret), int64(secret)}, src)))
+				score += first(must.Have(fine.Select([]int64{1 - int64(secret), int64(secret)}, src)))
 			}
 			return score
 		})
 	})
 	// The score's change in opposite directions, paid as if it were in one.
 	t.Run("half of the swing is caught", func(t *testing.T) {
-		wide := must(mechanisms.NewExponential(0.5))
-		catches(t, must(wide.Approx(1)), func(secret float64, src mechanisms.Source) float64 {
-			return first(must(wide.Select([]int64{3 - int64(secret), int64(secret)}, src)))
+		wide := must.Have(mechanisms.NewExponential(0.5))
+		catches(t, must.Have(wide.Approx(1)), func(secret float64, src mechanisms.Source) float64 {
+			return first(must.Have(wide.Select([]int64{3 - int64(secret), int64(secret)}, src)))
 		})
 	})
 }

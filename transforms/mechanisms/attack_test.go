@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -23,11 +24,11 @@ func shares() []float64 { return []float64{0.5, 0.25, 0.125, 0.125, 0.0625} }
 const hair = 1 - 1e-9
 
 func TestAttackOnGDPFilter(t *testing.T) {
-	base := must(accounting.NewGaussianFor(promise()))
+	base := must.Have(accounting.NewGaussianFor(promise()))
 	var menu []offer[loss.GDP]
 	for _, share := range shares() {
 		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))
-		menu = append(menu, offer[loss.GDP]{must(g.GDP(1)), run})
+		menu = append(menu, offer[loss.GDP]{must.Have(g.GDP(1)), run})
 	}
 	holds(t, promise(), 0.85, gambler(t, func() filter[loss.GDP] { return base.Fresh() }, menu))
 }
@@ -48,15 +49,15 @@ func (c refiner) play(secret float64, src mechanisms.Source) float64 {
 			break
 		}
 		fine := 8.0 / 7 / (left * hair)
-		first, second := must(mechanisms.NewLaplace(7*fine)), must(mechanisms.NewLaplace(fine))
-		realised := must(first.Approx(1))
-		worst := loss.Approx{Epsilon: realised.Epsilon + must(second.Approx(1)).Epsilon}
+		first, second := must.Have(mechanisms.NewLaplace(7*fine)), must.Have(mechanisms.NewLaplace(fine))
+		realised := must.Have(first.Approx(1))
+		worst := loss.Approx{Epsilon: realised.Epsilon + must.Have(second.Approx(1)).Epsilon}
 		if !c.open(worst) {
 			break
 		}
-		ratio := laplaceRatio(must(first.Release(secret, src)), 7*fine)
+		ratio := laplaceRatio(must.Have(first.Release(secret, src)), 7*fine)
 		if ratio > 0 {
-			ratio += laplaceRatio(must(second.Release(secret, src)), fine)
+			ratio += laplaceRatio(must.Have(second.Release(secret, src)), fine)
 			realised = worst
 		}
 		c.settle(worst, realised)
@@ -79,7 +80,7 @@ func exPostRefiner(t testing.TB, f *accounting.Reserver[loss.Approx]) refiner {
 }
 
 func TestAttackOnExPostFilter(t *testing.T) {
-	base := must(accounting.NewExPost(loss.Approx{Epsilon: 1}))
+	base := must.Have(accounting.NewExPost(loss.Approx{Epsilon: 1}))
 	holds(t, loss.Approx{Epsilon: 1}, 0.85, func(secret float64, src mechanisms.Source) float64 {
 		f := base.Fresh()
 		return exPostRefiner(t, f).play(secret, src)
@@ -100,7 +101,7 @@ func brownianLadder(rho float64) []brownianRung {
 	before := 0.0
 	for _, part := range []float64{0.125, 0.25, 0.5, 1} {
 		u := 2 * rho * part * hair
-		m := must(mechanisms.NewGaussian(1 / math.Sqrt(u-before)))
+		m := must.Have(mechanisms.NewGaussian(1 / math.Sqrt(u-before)))
 		ladder = append(ladder, brownianRung{m, u - before, loss.ZCDP{Rho: rho * part}})
 		before = u
 	}
@@ -110,7 +111,7 @@ func brownianLadder(rho float64) []brownianRung {
 // refineBrownian stops once the releases favour 0.
 func refineBrownian(ladder []brownianRung, secret float64, src mechanisms.Source) (ratio float64, stopped loss.ZCDP) {
 	for _, rung := range ladder {
-		ratio += rung.increase * (must(rung.m.Release(secret, src)) - 0.5)
+		ratio += rung.increase * (must.Have(rung.m.Release(secret, src)) - 0.5)
 		stopped = rung.rho
 		if ratio < 0 {
 			break
@@ -121,14 +122,14 @@ func refineBrownian(ladder []brownianRung, secret float64, src mechanisms.Source
 
 // unified returns a filter whose ρ implies the promise by the optimal conversion.
 func unified() *accounting.Reserver[loss.ZCDP] {
-	c := must(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.ZCDP))
-	return must(accounting.NewUnified(c.Rho, 0))
+	c := must.Have(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.ZCDP))
+	return must.Have(accounting.NewUnified(c.Rho, 0))
 }
 
 // TestAttackOnAccountOfThePipeline is the unified filter that the pipeline runs on:
 // accounts.Account with Reserve and Settle, in GDP.
 func TestAttackOnAccountOfThePipeline(t *testing.T) {
-	mu := must(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.GDP)).Mu
+	mu := must.Have(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.GDP)).Mu
 	budget := budgets.Budget{Mu2: units.Mu2(math.Ldexp(mu*mu, 40))}
 	ladders := [][]brownianRung{brownianLadder(mu * mu / 2), brownianLadder(mu * mu / 4), brownianLadder(mu * mu / 8),
 		brownianLadder(mu * mu / 16)}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -60,7 +61,7 @@ func TestSelectionsHaveTheirLaws(t *testing.T) {
 		{[]int64{0, 1 << 40}, 1 << 40}, {[]int64{0, 1, 2}, 0.3}, {[]int64{math.MinInt64, math.MaxInt64}, 1},
 		{[]int64{7}, 1},
 	} {
-		e, p := must(NewExponential(c.scale)), must(NewPermuteAndFlip(c.scale))
+		e, p := must.Have(NewExponential(c.scale)), must.Have(NewPermuteAndFlip(c.scale))
 		for name, m := range map[string]struct {
 			choose func([]int64, Source) (int, error)
 			law    []float64
@@ -68,7 +69,7 @@ func TestSelectionsHaveTheirLaws(t *testing.T) {
 			flipLaw(c.scores, c.scale)}} {
 			src, counts, law := seeded(t, 300+uint64(i)), map[int]int{}, map[int]float64{}
 			for range n {
-				counts[must(m.choose(c.scores, src))]++
+				counts[must.Have(m.choose(c.scores, src))]++
 			}
 			for k, p := range m.law {
 				law[k] = p
@@ -92,8 +93,8 @@ func TestSelectionsPayForTheirLosses(t *testing.T) {
 			least, most = min(least, by), max(most, by)
 		}
 		swing := float64(most - least)
-		e, p := must(NewExponential(scale)), must(NewPermuteAndFlip(scale))
-		pure, rho := must(e.Approx(swing)).Epsilon, must(e.ZCDP(swing)).Rho
+		e, p := must.Have(NewExponential(scale)), must.Have(NewPermuteAndFlip(scale))
+		pure, rho := must.Have(e.Approx(swing)).Epsilon, must.Have(e.ZCDP(swing)).Rho
 		const tolerance = 1e-11
 
 		one, two := softmax(scores, scale), softmax(changed, scale)
@@ -106,14 +107,14 @@ func TestSelectionsPayForTheirLosses(t *testing.T) {
 		}
 		flip, flipped := flipLaw(scores, scale), flipLaw(changed, scale)
 		low, high = lossRange(flip, flipped)
-		if max(high, -low) > must(p.Approx(swing)).Epsilon+tolerance {
+		if max(high, -low) > must.Have(p.Approx(swing)).Epsilon+tolerance {
 			t.Fatalf("permute and flip: losses from %v to %v, price %v", low, high, pure)
 		}
 		for _, alpha := range []float64{1.01, 2, 8} {
 			if d := renyi(one, two, alpha); d > alpha*rho+1e-9 {
 				t.Fatalf("exponential: divergence %v of order %v, rho %v", d, alpha, rho)
 			}
-			if d := renyi(flip, flipped, alpha); d > alpha*must(p.ZCDP(swing)).Rho+1e-9 {
+			if d := renyi(flip, flipped, alpha); d > alpha*must.Have(p.ZCDP(swing)).Rho+1e-9 {
 				t.Fatalf("permute and flip: divergence %v of order %v", d, alpha)
 			}
 		}
@@ -138,21 +139,21 @@ func renyi(p, q []float64, alpha float64) float64 {
 }
 
 func TestSelectionPricesAndErrors(t *testing.T) {
-	e, p := must(NewExponential(4)), must(NewPermuteAndFlip(4))
-	if a := must(e.Approx(2)); a.Epsilon != 0.5 || a != must(p.Approx(2)) {
+	e, p := must.Have(NewExponential(4)), must.Have(NewPermuteAndFlip(4))
+	if a := must.Have(e.Approx(2)); a.Epsilon != 0.5 || a != must.Have(p.Approx(2)) {
 		t.Errorf("price %v", a)
 	}
-	if z := must(e.ZCDP(2)); z != must(conversion.BoundedRangeToZCDP(0.5)) || z.Rho > 0.5*0.5/8 {
+	if z := must.Have(e.ZCDP(2)); z != must.Have(conversion.BoundedRangeToZCDP(0.5)) || z.Rho > 0.5*0.5/8 {
 		t.Errorf("exponential: %v, want at most 0.5²/8", z)
 	}
-	if z := must(p.ZCDP(2)); z != must(conversion.PureToZCDP(0.5)) {
+	if z := must.Have(p.ZCDP(2)); z != must.Have(conversion.PureToZCDP(0.5)) {
 		t.Errorf("permute and flip: %v", z)
 	}
-	if g := must(e.GDP(2)); g != must(conversion.PureToGDP(0.25)) {
+	if g := must.Have(e.GDP(2)); g != must.Have(conversion.PureToGDP(0.25)) {
 		t.Errorf("exponential: %v", g)
 	}
 	// A third is rounded up to a scale on the lattice: never more than was asked for.
-	if a := must(must(NewExponential(1.0 / 3)).Approx(1)); a.Epsilon > 3 || a.Epsilon < 3*(1-0x1p-40) {
+	if a := must.Have(must.Have(NewExponential(1.0 / 3)).Approx(1)); a.Epsilon > 3 || a.Epsilon < 3*(1-0x1p-40) {
 		t.Errorf("scale 1/3: %v", a)
 	}
 	var bad *units.RangeError
@@ -169,11 +170,3 @@ func TestSelectionPricesAndErrors(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
-
-// must is for calls whose arguments are valid.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}

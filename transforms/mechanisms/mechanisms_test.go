@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -27,10 +28,7 @@ func draw(t *testing.T, m releaser, value, unit float64, n int, src Source) []fl
 func TestGaussianNoiseIsGaussian(t *testing.T) {
 	n := chance.Trials(100_000)
 	for i, sigma := range []float64{0x1p-20, 0.3, 1, 100, 0x1p38} {
-		g, err := NewGaussian(sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Have(NewGaussian(sigma))
 		xs := draw(t, g, 0, sigma, n, seeded(t, 200+uint64(i)))
 		name := fmt.Sprintf("sigma %g", sigma)
 		checkMoments(t, name, xs, 1)
@@ -42,10 +40,7 @@ func TestGaussianNoiseIsGaussian(t *testing.T) {
 func TestLaplaceNoiseIsLaplace(t *testing.T) {
 	n := chance.Trials(100_000)
 	for i, scale := range []float64{0x1p-20, 0.3, 1, 100, 0x1p38} {
-		l, err := NewLaplace(scale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Have(NewLaplace(scale))
 		xs := draw(t, l, 0, scale, n, seeded(t, 300+uint64(i)))
 		name := fmt.Sprintf("scale %g", scale)
 		checkMoments(t, name, xs, 2)
@@ -57,10 +52,7 @@ func TestLaplaceNoiseIsLaplace(t *testing.T) {
 func TestDiscreteGaussianNoiseHasItsLaw(t *testing.T) {
 	n := chance.Trials(100_000)
 	for i, sigma := range []float64{0.2, 0.5, 1, 2.3, 17.25} {
-		d, err := NewDiscreteGaussian(sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(NewDiscreteGaussian(sigma))
 		law, counts := discreteGaussianLaw(sigma), map[int64]int{}
 		xs := draw(t, d, 5, 1, n, seeded(t, 400+uint64(i)))
 		variance := 0.0
@@ -82,10 +74,7 @@ func TestDiscreteGaussianNoiseHasItsLaw(t *testing.T) {
 			checkMean(t, name+": variance", xs, variance)
 		}
 	}
-	wide, err := NewDiscreteGaussian(0x1p30 + 0.125)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wide := must.Have(NewDiscreteGaussian(0x1p30 + 0.125))
 	xs := draw(t, wide, 0, 0x1p30, n, seeded(t, 499))
 	checkTails(t, "wide", xs, normalCDF, 1, 2, 3, 4)
 	checkDistribution(t, "wide", xs, normalCDF)

@@ -5,12 +5,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestBadNumbersAreNamed(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	g, l, d := must(NewGaussian(1)), must(NewLaplace(1)), must(NewDiscreteGaussian(1))
+	g, l, d := must.Have(NewGaussian(1)), must.Have(NewLaplace(1)), must.Have(NewDiscreteGaussian(1))
 	for _, c := range []struct {
 		name  string
 		bad   []float64

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -57,7 +58,7 @@ func TestSearchesHaveTheirLaw(t *testing.T) {
 	}{{2, 3, 1, []int64{0, 1, 2, 3}}, {1, 1, 2, []int64{0, 0, 0, 0}}, {3, 7, 3, []int64{-2, 4, 0, 1, 6}}} {
 		s, src, counts := integers(c.first, c.each, c.positives), seeded(t, 400+uint64(i)), map[string]int{}
 		for range n {
-			search, answers := must(s.Begin(0, src)), ""
+			search, answers := must.Have(s.Begin(0, src)), ""
 			for _, v := range c.values {
 				above, err := search.Above(float64(v), src)
 				if errors.Is(err, ErrPositives) {
@@ -103,9 +104,9 @@ func greatestLoss(t rapid.TB, s *SparseVector, values, changed []int64, monotone
 	two := answersLaw(changed, float64(s.threshold), float64(s.value), s.positives)
 	for answers, p := range one {
 		search := &Search{mechanism: s, positives: strings.Count(answers, "+")}
-		price := must(search.Price(2)).Epsilon
+		price := must.Have(search.Price(2)).Epsilon
 		if monotone {
-			price = must(search.PriceMonotone(2)).Epsilon
+			price = must.Have(search.PriceMonotone(2)).Epsilon
 		}
 		if p < 1e-13 || two[answers] < 1e-13 {
 			continue // the terms left out of the sums would matter
@@ -120,35 +121,35 @@ func greatestLoss(t rapid.TB, s *SparseVector, values, changed []int64, monotone
 }
 
 func TestSearchEndsAndPays(t *testing.T) {
-	s, src := must(NewSparseVector(8, 16, 2)), seeded(t, 1)
-	if w := must(s.Worst(1)); w.Epsilon != 0.375 || w.Delta != 0 {
+	s, src := must.Have(NewSparseVector(8, 16, 2)), seeded(t, 1)
+	if w := must.Have(s.Worst(1)); w.Epsilon != 0.375 || w.Delta != 0 {
 		t.Errorf("worst %v, want 1/8 + 2·2/16", w)
 	}
-	if w := must(s.WorstMonotone(1)); w.Epsilon != 0.25 {
+	if w := must.Have(s.WorstMonotone(1)); w.Epsilon != 0.25 {
 		t.Errorf("monotone %v, want 1/8 + 2/16", w)
 	}
-	c := must(s.Begin(0, src))
+	c := must.Have(s.Begin(0, src))
 	for i, want := range []struct {
 		value float64
 		above bool
 		price float64
 	}{{-1e6, false, 0.125}, {1e6, true, 0.25}, {-0x1p900, false, 0.25}, {0x1p900, true, 0.375}} {
 		above, err := c.Above(want.value, src)
-		if p := must(c.Price(1)).Epsilon; err != nil || above != want.above || p != want.price {
+		if p := must.Have(c.Price(1)).Epsilon; err != nil || above != want.above || p != want.price {
 			t.Errorf("value %d: %v, %v, price %v", i, above, err, p)
 		}
 	}
 	if _, err := c.Above(0, src); !errors.Is(err, ErrPositives) || c.Found() != 2 {
 		t.Errorf("after two: %v, found %d", err, c.Found())
 	}
-	if p := must(c.PriceMonotone(1)); p.Epsilon != 0.25 {
+	if p := must.Have(c.PriceMonotone(1)); p.Epsilon != 0.25 {
 		t.Errorf("monotone %v", p)
 	}
 }
 
 func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
-	s, src := must(NewSparseVector(1, 1, 1)), seeded(t, 1)
-	c := must(s.Begin(0, src))
+	s, src := must.Have(NewSparseVector(1, 1, 1)), seeded(t, 1)
+	c := must.Have(s.Begin(0, src))
 	var bad *units.RangeError
 	for _, err := range []error{
 		second(NewSparseVector(0, 1, 1)), second(NewSparseVector(1, math.NaN(), 1)), second(NewSparseVector(1, 1, 0)),
@@ -166,7 +167,7 @@ func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
 		t.Errorf("an error was counted as an answer")
 	}
 	for _, scales := range [][2]float64{{0x1p-23, 0x1p-13}, {0x1p30, 0x1p20}, {0x1.fffp-3, 0x1.fffp7}} {
-		s := must(NewSparseVector(scales[0], scales[1], maxPositives))
+		s := must.Have(NewSparseVector(scales[0], scales[1], maxPositives))
 		if max(s.threshold, s.value) > 1<<39 || min(s.threshold, s.value) < 1<<20 {
 			t.Errorf("scales %v are %d and %d spacings", scales, s.threshold, s.value)
 		}

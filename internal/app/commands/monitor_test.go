@@ -39,7 +39,7 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 	var lines strings.Builder
 	for i, text := range hostile {
 		fmt.Fprintf(&lines, "{\"when\": \"2025-03-0%dT10:00:00Z\", \"who\": %q, \"where\": %q}\n{\"when\": \"%s\"}\n",
-			1+i%3, jsonText(text), jsonText(text), "evil")
+			1+i%3, strings.ToValidUTF8(text, ""), strings.ToValidUTF8(text, ""), "evil")
 	}
 	mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "evil.jsonl",
 		strings.ReplaceAll(lines.String(), `\x`, `\u00`)))
@@ -47,7 +47,10 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 	says(t, &r.stderr, "metrics and readiness at http://")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(r.stderr.String())
 	get := func(path string) (int, string) {
-		answer := must.Have(http.Get(base + path))
+		answer, err := http.Get(base + path)
+		if err != nil {
+			t.Fatalf("%v; the run printed:\n%s", err, r.stderr.String())
+		}
 		defer answer.Body.Close() //nolint:errcheck // of a test
 		body := must.Have(io.ReadAll(answer.Body))
 		return answer.StatusCode, string(body)
@@ -96,6 +99,3 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
-
-// jsonText takes out what no JSON text can hold.
-func jsonText(text string) string { return strings.ToValidUTF8(text, "") }

@@ -313,6 +313,15 @@ func (l *Log) WithView(fn func(v *View)) {
 	fn(l.view)
 }
 
+// TryView is like WithView, but does nothing if the Log is locked, because reading control locks it
+// while no broker responds.
+func (l *Log) TryView(fn func(v *View)) {
+	if l.mu.TryLock() {
+		defer l.mu.Unlock()
+		fn(l.view)
+	}
+}
+
 // Announce writes a RUN record. The offset of this record is the number of the run or change. Call
 // it once, before the run reads anything that another run could change.
 func (l *Log) Announce(ctx context.Context) error {

@@ -187,3 +187,12 @@ func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 		t.Error("the turn could not be closed again")
 	}
 }
+
+// A monitor must go on while a stage that holds the lock waits for a broker.
+func TestTryViewDoesNotWait(t *testing.T) {
+	l, looks := &Log{view: NewView(1)}, 0
+	l.WithView(func(*View) { l.TryView(func(*View) { looks++ }) })
+	if l.TryView(func(*View) { looks++ }); looks != 1 {
+		t.Errorf("%d looks, wanted one at the unlocked Log only", looks)
+	}
+}
