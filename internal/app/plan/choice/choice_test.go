@@ -209,10 +209,7 @@ func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
 	d := &drawer{planned: 1 << 40} // μ² = 1
 	for n := range runs {
 		d.key, d.used = keyOf(uint64(n)), 0
-		picked, err := d.pick(exact{decision{lengthDecision.parts, width}, []int64{100, 140, 60}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		picked := must.Have(d.pick(exact{decision{lengthDecision.parts, width}, []int64{100, 140, 60}}))
 		got[picked]++
 	}
 	mu := math.Sqrt(float64(lengthDecision.parts) / allParts)
@@ -257,10 +254,7 @@ func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 		spent += float64(decided.moves*decided.moves) / deviation / deviation
 	}
 	for _, decided := range []decision{lengthDecision, settingDecision} {
-		share, err := d.spend(decided)
-		if err != nil {
-			t.Fatal(err)
-		}
+		share := must.Have(d.spend(decided))
 		spent += share.Float()
 	}
 	if _, err := d.spend(decision{1, 1}); err == nil {
@@ -327,18 +321,24 @@ func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
 	}
 }
 
-// TestNoiseDoesNotWidenARange: a row of values without users is not taken for one with users.
-func TestNoiseDoesNotWidenARange(t *testing.T) {
-	p, all := privately(t, "sum", 0), []does(nil)
-	for u := range 4000 {
-		all = append(all, does{fmt.Sprint(u), "key", 0, 50})
-	}
-	e := store(t, all)
-	for n := range uint64(300) {
-		c := &chooser{Private: &p, events: e, found: &Found{}, drawer: &drawer{key: keyOf(n),
-			planned: p.Budget.Planned.Mu2}}
-		if err := c.chooseRange(); err != nil || c.found.Min != 0 || c.found.Max != 64 {
-			t.Errorf("key %d: from %d to %d, %v", n, c.found.Min, c.found.Max, err)
+// TestNoiseDoesNotChooseARange: a row of values without users is not taken for one with users,
+// unless it is near them; and if the noise hides all rows, users are too few.
+func TestNoiseDoesNotChooseARange(t *testing.T) {
+	p := privately(t, "sum", 0)
+	for users, rows := range map[int]int{4000: 1, 1000: 5, 300: 5} {
+		var all []does
+		for u := range users {
+			all = append(all, does{fmt.Sprint(u), "key", 0, 50 << (u % rows)})
+		}
+		e := store(t, all)
+		for n := range uint64(300) {
+			c := &chooser{Private: &p, events: e, found: &Found{}, drawer: &drawer{key: keyOf(n),
+				planned: p.Budget.Planned.Mu2}}
+			f := c.found
+			if err := c.chooseRange(); err != nil || !f.Few && (f.Min != 0 || f.Max < 64 || f.Max > 256<<(rows-1)) ||
+				f.Few && users == 4000 {
+				t.Errorf("key %d: from %d to %d, %v, %v", n, f.Min, f.Max, f.Few, err)
+			}
 		}
 	}
 }

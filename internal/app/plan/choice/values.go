@@ -23,18 +23,18 @@ func (c *chooser) chooseRange() error {
 	}
 	f := c.found
 	f.Min, f.Max = 0, 0
+	near := slices.Clone(noisy)
+	clearHidden(near, visible*deviation)
 	for row, n := range noisy {
-		// In one of 50,000 tables, the noise of an empty row is at least 5 deviations.
-		if n < 5*deviation {
-			continue
-		}
-		switch step := row - valueSteps; {
-		case step > 0:
+		// Of rows far from the greatest one, noise alone makes one count in one of 50,000 tables.
+		switch step, counts := row-valueSteps, near[row] > 0 || n >= 5*deviation; {
+		case counts && step > 0:
 			f.Max = max(f.Max, 1<<step)
-		case step < 0:
+		case counts && step < 0:
 			f.Min = min(f.Min, -(1 << -step))
 		}
 	}
+	f.Few = f.Few || slices.Max(noisy) < 4*deviation
 	if f.Min == f.Max {
 		f.Max = 1
 	}
