@@ -313,8 +313,8 @@ func (l *Log) WithView(fn func(v *View)) {
 	fn(l.view)
 }
 
-// TryView is like WithView, but does nothing if the Log is locked, because reading control locks it
-// while no broker responds.
+// TryView is like WithView, but does nothing if the Log is locked. A goroutine that reads control
+// holds the lock, even while no broker responds.
 func (l *Log) TryView(fn func(v *View)) {
 	if l.mu.TryLock() {
 		defer l.mu.Unlock()
